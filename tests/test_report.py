@@ -510,9 +510,61 @@ def test_the_matrix_has_a_mark_for_every_score_where_its_object_stands() -> None
         )
     }
     assert [name for name, _ in found.kinds] == ["low", "medium", "high"]
+    begin, end, line = (
+        float(at.removesuffix("%")) for at in (found.at(found.places - 1), found.at(found.places), found.line)
+    )
+    assert line == pytest.approx((begin + float(found.width.removesuffix("%")) + end) / 2, abs=2e-3)
     complete = eh.calibrate(hostile_panel())
     assert matrix_of(complete, standings(complete), None) is None
     assert "Every assessor scored every object" in render(make_report(complete, comparison=False))
+
+
+@pytest.mark.parametrize("places", [10, 60])
+def test_who_has_a_place_by_value_alone_or_by_plain_average_alone_is_marked(places: int) -> None:
+    fit = eh.calibrate(demo() if places == 10 else eh.simulate_panel(200, 20, 3, seed=6).panel)
+    page = render(make_report(fit, top=places, comparison=False))
+    ranks = page[page.index('id="ranks"') : page.index('id="objects"')]
+    marked = re.findall(r'<tr class="is-\w+ (taken|lost)".*?title="([^"]*)".*?title="has a place by ([a-z ]+),', ranks)
+    panel = fit.panel
+    sums = np.bincount(panel.object_index, weights=panel.score)
+    averages = np.round(sums / np.bincount(panel.object_index), 9)
+    last = np.sort(averages)[-places]
+    inside = np.argsort(-fit.values.estimate)[:places]
+    is_inside = np.isin(np.arange(panel.n_objects), inside)
+    taken = {(panel.objects[at], "value") for at in np.flatnonzero(is_inside & (averages < last)).tolist()}
+    lost = {(panel.objects[at], "plain average") for at in np.flatnonzero(~is_inside & (averages > last)).tolist()}
+    assert {(name, by) for kind, name, by in marked if kind == "taken"} == taken
+    assert {(name, by) for kind, name, by in marked if kind == "lost"} >= lost
+    assert {name for kind, name, _ in marked if kind == "lost"} <= {
+        panel.objects[at] for at in np.flatnonzero(~is_inside & (averages >= last)).tolist()
+    }
+    assert len(marked) == len({name for _, name, _ in marked}) > 3
+    minutes = page[page.index('id="record"') :]
+    for name, _ in {*taken, *lost}:
+        assert re.search(rf"\b{re.escape(name)}\b", minutes)
+
+
+def test_no_line_ends_after_a_picture_at_the_beginning_of_a_name() -> None:
+    panel = named(8, "👩‍🔬 Women in laboratories,")
+    page = render(make_report(eh.calibrate(panel), top=3, comparison=False))
+    shown = re.sub(r' (?:title|aria-label)="[^"]*"|<style>.*?</style>|<title>.*?</title>', "", page, flags=re.S)
+    lists = shown[shown.index('class="counts') : shown.index('class="legend"')]
+    assert lists.count("👩‍🔬\u00a0Women") >= 16
+    assert "👩‍🔬 Women" not in lists
+
+
+@pytest.mark.parametrize("count", [8, 32, 60, 200])
+@pytest.mark.parametrize("name", ["", "P", "Proposal"])
+def test_lists_of_a_status_name_everyone_once_and_fold_what_two_lines_cannot_hold(count: int, name: str) -> None:
+    panel = eh.simulate_panel(count, 10, 3, seed=2).panel
+    panel = replace(panel, objects=tuple(f"{name}{at + 1}" for at in range(count)))
+    page = render(make_report(eh.calibrate(panel), top=count // 3, comparison=False))
+    lists = page[page.index('class="counts') : page.index('id="ranks"')]
+    assert sorted(re.findall(r'<li title="([^"]*)"', lists)) == sorted(panel.objects)
+    for fold in re.finditer(r'<details class="more[^>]*><summary>([\d,]+) more</summary>(.*?)</details>', lists, re.S):
+        assert fold[2].count("<li") == int(fold[1])
+    shown = re.sub(r'<details class="more.*?</details>', "", lists, flags=re.S)
+    assert all(part.count("<li") <= 24 for part in shown.split('class="of"'))
 
 
 def test_names_that_run_from_right_to_left_turn_no_number_around() -> None:
@@ -790,6 +842,59 @@ def test_on_a_phone_a_name_in_the_table_opens_its_object_wherever_it_is_folded(
             body.wait_for(state="visible")
             assert 0 <= body.bounding_box()["y"] < 844
             page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = false; })")
+
+
+@pytest.mark.slow
+def test_small_screens_fold_the_assessors_in_the_middle_and_show_titles_and_ranges_of_ranks(tmp_path: Path) -> None:
+    panel = eh.simulate_panel(70, 30, 3, seed=3).panel
+    title = "Mapping fungal networks in old forests and what is found below them, and how insulation changes it all"
+    scores = tmp_path / "scores.csv"
+    rows = zip(panel.object_index.tolist(), panel.assessor_index.tolist(), panel.score.tolist(), strict=True)
+    lines = [f'P{o},"{title if o % 2 else "Gut"}",A{a},{score:.0f}' for o, a, score in rows]
+    scores.write_text("\n".join(["proposal,title,assessor,score", *lines]) + "\n", encoding="utf-8")
+    fit = eh.calibrate(eh.read_panel(scores))
+    path = tmp_path / "report.html"
+    eh.report(fit, path, top=20, comparison=False)
+    in_order = [fit.biases.labels[at] for at in np.argsort(-fit.biases.estimate)]
+    with open_browser() as context:
+        without = context.browser.new_context(offline=True, java_script_enabled=False)
+        page = without.new_page()
+        page.goto(path.as_uri())
+        people = page.locator("#assessors tbody tr:visible > th")
+        for width, shown in ((1100, in_order), (768, in_order), (390, [*in_order[:5], *in_order[-5:]])):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert people.all_inner_texts() == shown
+        page.locator("#assessors summary", has_text="20 more").click()
+        assert people.all_inner_texts() == in_order
+        page.reload()
+        page.emulate_media(media="print")
+        assert people.all_inner_texts() == in_order
+        page = context.new_page()
+        page.goto(path.as_uri())
+        heights = """rows => rows.map((row) => {
+            const words = document.createRange();
+            words.selectNodeContents(row.querySelector("th.o > span"));
+            const lines = new Set(Array.from(words.getClientRects(), (one) => Math.round(one.top)));
+            const head = row.querySelector("th.o").getBoundingClientRect();
+            return [lines.size, Array.from(lines).filter((top) => top < head.bottom - 8).length];
+        })"""
+        for width in (768, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            found = page.eval_on_selector_all("#ranks tr[data-status]:visible", heights)
+            assert {seen for _, seen in found} == {1, 2}
+            assert max(lines for lines, _ in found) > 2  # what does not fit in two lines is cut
+        page.set_viewport_size({"width": 768, "height": 900})
+        ranges = page.eval_on_selector_all(
+            "#ranks tr[data-status]:visible",
+            """rows => rows.map((row) => [row.querySelector("th.o bdi").textContent,
+                getComputedStyle(row.querySelector("td.c"), "::after").content])""",
+        )
+    decision = eh.decide(eh.rank(fit, top=20), 20)
+    told = {one.object: (one.rank_lower, one.rank_upper) for one in decision.standings}
+    assert len(ranges) > 20
+    for name, words in ranges:
+        low, high = told[name]
+        assert words == (f'"rank {low}"' if low == high else f'"ranks {low}–{high}"')
 
 
 def test_groups_that_cannot_be_compared_are_drawn_with_points_of_one_width() -> None:

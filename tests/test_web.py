@@ -525,7 +525,7 @@ def test_who_has_no_score_left_drops_out_of_a_scenario(chair: Any, demo: int) ->
         chair.post(f"{scenario}/change", {"without": who})
     page = text(seen(chair, scenario))
     assert "P14 enters; P21 has no score left and drops out; P05, P23, P15 and P37 are now open." in page
-    assert "Scenario In 1 Open 21 Out 17 9 of the 10 places as saved, 1 without a score" in page
+    assert "Scenario In 1 Open 21 Out 17 9 of the 10 as saved; P21 without a score now" in page
     assert "Open → –, then no score left" in page
 
 
@@ -556,6 +556,38 @@ def test_under_the_headline_stands_what_the_method_that_the_scores_support_decid
     assert f"By the other method nobody is in and {len(made.undecided)} compete for 10 places." in page
 
 
+def steps_of(page: Any) -> str:
+    """Return what is to be done next, as a page says it."""
+    found = page.content.decode().partition('<p class="next">')[2].partition("</p>")[0]
+    return re.sub("<[^>]+>", "", found).replace("&nbsp;", " ").strip()
+
+
+def test_the_next_steps_stand_under_the_headline_until_they_are_done(chair: Any, demo: int) -> None:
+    page = seen(chair, f"/panels/{demo}/")
+    assert steps_of(page) == "Next: 1 settle the method, 2 look at P23 and P39, 3 record the choice"
+    assert "By the method used 7 places are open (by the other, all 10): whom does the panel choose?" in text(page)
+    raw = page.content.decode()
+    places = re.findall(r'href="#([\w-]+)"', raw.partition('<p class="next">')[2].partition("</p>")[0])
+    assert places == ["check-other_method", "choice"]
+    for place in places:
+        assert raw.count(f'id="{place}"') == 1
+    chosen = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10).undecided[:2]
+    chair.post(f"/panels/{demo}/choice", {"objects": list(chosen), "reason": "lots", "by": "the panel"})
+    assert steps_of(seen(chair, f"/panels/{demo}/")) == "Next: 1 settle the method, 2 look at P23 and P39"
+    chair.post(f"/panels/{demo}/choices", {"method": "cwc", "refinement": "shrink"})  # no other one is supported then
+    assert "settle the method" not in text(seen(chair, f"/panels/{demo}/"))
+
+
+def test_a_menu_has_brief_options_and_says_what_each_means(chair: Any, demo: int) -> None:
+    for place in (f"/panels/{demo}/", chair.post(f"/panels/{demo}/what-if/new").url):
+        raw = seen(chair, place).content.decode()
+        menu = raw.partition('<select id="method"')[2].partition("</select>")[0]
+        assert all(len(words) < 32 for words in re.findall(r">([^<]+)</option>", menu))
+        assert "calibration with confidence</option>" in menu
+        assert '<span class="under means" role="status">surer scores count more</span>' in raw
+        assert "<b>simple averaging</b>: all scores count alike" in raw
+
+
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
     rows = [
         f"{o},{who},{score}"
@@ -571,7 +603,8 @@ def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
     )
     assert "New scenario of your own" not in text(seen(chair, f"/panels/{panel}/what-if"))
     page = text(seen(chair, f"/panels/{panel}/what-if"))
-    assert "Stop The panel falls into 2 groups that cannot be compared. Until that is settled nothing can be" in page
+    assert "Stop The panel falls into 2 groups that cannot be compared." in page
+    assert "Nothing can be compared until the groups are joined or parted" in page
     assert "Settle it on the page Decision" in page
 
 
@@ -607,7 +640,7 @@ def test_a_score_that_is_far_off_is_left_out_at_a_click(chair: Any) -> None:
     assert re.findall(r'value="(P3|A2|30)"', reading.partition('id="correct"')[2]) == ["P3", "A2", "30"]
     address, sent, words = forms_in(alerts)[0]
     assert words == "Try without A2 on P3"
-    assert heading(seen(chair, chair.post(address, sent).url)).startswith("Without A2’s score for P3,")
+    assert heading(seen(chair, chair.post(address, sent).url)).startswith("Without the score of A2 for P3,")
     page = seen(chair, place)
     assert "Without the score of A2 for P3" in text(page)
     key = "score:P3\x1fA2"
@@ -767,6 +800,22 @@ def test_every_page_of_a_panel_can_be_seen(chair: Any, demo: int, place: str) ->
     assert heading(page)
 
 
+def test_a_frozen_decision_names_its_method_and_is_frozen_again_only_after_a_change(chair: Any, demo: int) -> None:
+    settled(lambda: chair.get(chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    page = text(chair.get(f"/panels/{demo}/record"))
+    line = (
+        "By calibration with confidence: 3 proposals are in; 18 compete for the other 7 places"
+        " (places not yet given: 7, checks open: 2)"
+    )
+    assert page.count(line) == 2, "in its box and in what was done"
+    assert "Nothing has changed since." in page
+    assert "Freeze the decision as it stands" not in page
+    chair.post(f"/panels/{demo}/choices", {"places": "11"})
+    page = text(chair.get(f"/panels/{demo}/record"))
+    assert "Nothing has changed since." not in page
+    assert "Freeze the decision as it stands" in page
+
+
 def test_the_list_of_panels_says_when_a_decision_was_frozen(chair: Any, demo: int) -> None:
     def row() -> str:
         page = chair.get("/").content.decode()
@@ -815,7 +864,7 @@ def test_what_joins_groups_is_asked_for_and_menus_speak_of_confidence_only_where
         menu = place.content.decode().partition('name="method"')[2].partition("</select>")[0]
         assert re.findall(r'value="(\w+)"[^>]*>(\w+)', menu) == [
             ("cwc", "calibration"),
-            ("sa", "averages"),
+            ("sa", "simple"),
             ("medians", "medians"),
         ]
         assert "surer" not in menu
@@ -1032,7 +1081,16 @@ def test_what_is_no_number_does_not_lift_a_stop_and_pages_say_that_all_is_provis
     assert "“sixty” is not a number" in text(page)
     for place in ("objects/31", "assessors"):
         assert "This page leaves that score out." in text(seen(chair, f"/panels/{panel}/{place}"))
-    assert "There is no decision yet: something must be checked first." in text(seen(chair, f"/panels/{panel}/record"))
+    page = seen(chair, f"/panels/{panel}/record")
+    assert heading(page) == f"Report and record: provisional until row {row[1]} is settled"
+    assert f"Row {row[1]}: Farouk gave P32 a score of 440" in text(page)
+    assert "Download the provisional report" in text(page)
+    page = seen(chair, f"/panels/{panel}/what-if")
+    assert heading(page) == f"Nothing can be compared until row {row[1]} is settled"
+    assert page.content.decode().count("Settle it on the page Decision") == 1
+    assert "What can be tried then" in text(page)
+    assert 'name="trial"' not in page.content.decode()
+    assert "Use this method" not in text(seen(chair, f"/panels/{panel}/evidence"))
     assert "Freeze it all the same, as provisional" in text(chair.get(f"/panels/{panel}/record"))
     scenario = chair.post(f"/panels/{panel}/what-if/new").url
     chair.post(f"{scenario}/change", {"without": "Kaur"})

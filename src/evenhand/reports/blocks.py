@@ -46,9 +46,11 @@ FIRST, AROUND = 4, 10
 
 LISTED: Final = 12
 TWO_LINES: Final = {"in": 20, "undecided": 24, "out": 18}
-"""So many names of a status are shown before the rest is folded; all of them where short ones fill two lines."""
+_SIGNS: Final = {"in": 34, "undecided": 85, "out": 60}
+"""So many names of a status are shown before the rest is folded; all of them where short ones fill two lines, and else
+as many short ones as two lines have room for beside the fold, in signs, with two for the gap after each."""
 
-PAPER: Final = 5
+PAPER: Final = 2
 """Rows below the line that a first sheet of paper has at least: the annex has all."""
 
 PRINTED: Final = 48
@@ -232,7 +234,7 @@ def _on_sheet(
 def _cut_short(below: Sequence[Standing], shown: int, room: int, more: int, noun: str, digits: int) -> tuple[Rows, ...]:
     """Return the rows below the line, of which a screen shows some, and a sheet has room for so many, and so many more.
 
-    A sheet has five at least.
+    A sheet has two at least.
     """
     low = max(PAPER, room)
     if len(below) - shown <= 2:
@@ -680,9 +682,19 @@ class Matrix:
     notes: str
 
     @property
+    def _wide(self) -> float:
+        return min(3.0, (0.86 if self.count <= 80 else 1) * 100 / self.count)
+
+    @property
     def width(self) -> str:
         """Width of a mark."""
-        return f"{min(3.0, (0.86 if self.count <= 80 else 1) * 100 / self.count):.3f}%"
+        return f"{self._wide:.3f}%"
+
+    @property
+    def line(self) -> str:
+        """Where the places end: amid the gap before the mark of the first that has none."""
+        begin = 100 * self.places / self.count
+        return f"{begin - (100 / self.count - self._wide) / 2:.3f}%"
 
     def at(self, place: int) -> str:
         """Return where the mark of the object after so many others begins."""
@@ -786,6 +798,20 @@ def values_words(fit: Fit, table: Table, decision: Decision | None) -> str:
     )
 
 
+def _listed(decision: Decision) -> dict[str, int]:
+    """Return how many names of each status are shown before the rest is folded."""
+    longest = max((len(one.object) for one in decision.standings), default=0)
+    counts = {"in": len(decision.inside), "undecided": len(decision.undecided), "out": len(decision.outside)}
+    found = {name: min(count, LISTED) for name, count in counts.items()}
+    if longest <= _SHORT:
+        for name, count in counts.items():
+            if count <= TWO_LINES[name]:
+                found[name] = count
+            elif count <= PRINTED:
+                found[name] = max(LISTED, _SIGNS[name] // (longest + 2))
+    return found
+
+
 def context(
     fit: Fit,
     decision: Decision | None,
@@ -813,10 +839,7 @@ def context(
         "nouns": plural(fit.panel.noun),
         "scored": score_decimals(fit.panel.score),
         "words_of": STATUS,
-        "listed": LISTED,
-        "two_lines": TWO_LINES
-        if all(len(one.object) <= _SHORT for one in standings)
-        else dict.fromkeys(STATUS, LISTED),
+        "listed": {} if decision is None else _listed(decision),
         "share": percent(fit.values.interval),
         "titled": any(one.title for one in standings),
         "is_long": any(len(one.object) > LONG for one in standings),

@@ -47,7 +47,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks
-from evenhand.reports.paper import Form, annexes, form_of, is_wrapped, shares, sheet_of
+from evenhand.reports.paper import Form, annexes, beside, form_of, is_wrapped, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -114,6 +114,10 @@ _CODE: Final = re.compile(r"(?<=no log-evidence for )[a-z+]+(?=:)")
 _YEARS: Final = re.compile(r"\d+–\d+")
 _QUOTED: Final = re.compile("“[^”]*”[,.;:]?")
 """Methods that a note names by their codes; years and quoted names, which do not break, or break before them."""
+
+_SIGN: Final = r"\u2600-\u27bf\U0001f000-\U0001faff"
+_EMBLEM: Final = re.compile(rf"([{_SIGN}][\ufe0f\u200d{_SIGN}]*) (?=\w)")
+"""A picture sign, with all that is joined to it, before a word: they stay on one line."""
 
 _LONG_WORD: Final = re.compile(r"<[^>]*>|[^\W\d_]{21,}")
 _ONSET: Final = re.compile(r"(?:sch|[cpst]h|qu|[bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ])(?=[aeiouyаеиоуыэюя])")
@@ -668,7 +672,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         methods = [row for row in methods if row["method"] not in SAME_WITHOUT or row["method"] == fit.method]
     errors = by_error({"methods": methods})
     notes, said = [*report.summary["notes"], *problem_records(report.notes)], " ".join(report.decision)
-    environment.globals |= laid_out
+    environment.globals |= laid_out | {"has_rest": has_rest}
     return environment.get_template("report.html").render(
         report=report,
         fit=fit,
@@ -701,10 +705,10 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         form=form,
         blank_form=Form(),
         shares=shares(verdict, form),
+        beside=beside(verdict, form),
         is_wrapped=laid_out["is_long"] and is_wrapped(verdict),
         row_height=sheet.height(on_sheet),
         is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
-        has_rest=has_rest,
         annexes=annexes(len(rows), laid_out["nouns"], bool(laid_out["assessors"])),
         annex_axis=blocks.Rows(tuple(rows[:ROWS])).axis,
         methods=methods,
@@ -903,13 +907,16 @@ def _whole(text: str) -> Markup:
 
 
 def _hyphenated(text: str) -> Markup:
-    """Return a sentence in which a very long word breaks with a hyphen, which is not copied with it."""
+    """Return a sentence in which a very long word breaks with a hyphen, which is not copied with it.
+
+    No line ends between a picture sign and the word after it.
+    """
     from markupsafe import Markup, escape
 
     def broken(found: re.Match[str]) -> str:
         return found[0] if found[0].startswith("<") else _HYPHEN.join(_syllables(found[0]))
 
-    return Markup(_LONG_WORD.sub(broken, str(escape(text))))  # noqa: S704  # escaped
+    return Markup(_LONG_WORD.sub(broken, _EMBLEM.sub("\\1\u00a0", str(escape(text)))))  # noqa: S704  # escaped
 
 
 def _syllables(word: str) -> Iterator[str]:

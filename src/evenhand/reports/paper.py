@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from evenhand.answers.alerts import Alert
@@ -25,7 +25,7 @@ _WIDTH, _HEIGHT = 680, 935
 _TALLER: Final = 66
 """By how much a sheet of A4 is higher."""
 
-_GLYPH: Final = 0.51
+_GLYPH: Final = 0.525
 """Width of a character as a share of its size, on average in wide fonts."""
 
 _LETTER: Final = 0.64
@@ -33,6 +33,9 @@ _LETTER: Final = 0.64
 
 _COLUMN: Final = 100
 """Width of the names under a count, at least; the rest goes by how many names there are."""
+
+_UNEVEN: Final = 1.5
+"""Names that are longer than this many times the average take the room of several."""
 
 _SPREAD: Final = 0.6
 """The share of the room to spare that goes into higher rows; the rest is for fonts that are wider still."""
@@ -122,7 +125,7 @@ def _instead(decision: Decision, other: Decision, asked: str) -> str:
         places = f"{count_of(other.left, 'place')} {is_or_are(other.left)}"
         said = f"then {places} open to {len(other.undecided):,}"
     annex = "annex C" if decision.fit.is_calibrated else "the annex"
-    return f"{said}: use its report ({annex})" if asked else said
+    return f"{said}: sign its report instead (how to make it: {annex})" if asked else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +181,16 @@ def sheet_of(
         headline = decision.headline(by_method=any(one.doubtful for one in alerts))
         used += 8 + 28 * _lines(headline, 24) + 17 * _lines(decision.meaning(), 12.7)
         used += 46 + (_lists(decision) if is_long else _names(decision, form)) + 15 * _lines(clear, 11.2)
-        used += 15 * _lines(_BEFORE * " " + decision.averages_words(), 11.2) + 15 * bool(decision.uneven_words())
+        used += 15 * _lines(_BEFORE * " " + decision.averages_words(), 11.2)
     else:
         used += 15 + sum(17 * _lines(one, 12.7) for one in said[1:])
     used += 18 if len(fit.values.labels) > blocks.FOLDED else 0  # ranks above the line are left out too
     groups = int(fit.values.component.max()) + 1
     used += 23 * groups if groups > 1 else 0
     lines = sum(_lines(label, 11.5, _LONG_NAME) for label in labels) / len(labels) if is_long else 1
-    return Sheet(_HEIGHT - used, 12 * (lines - 1))
+    sheet = Sheet(_HEIGHT - used, 12 * (lines - 1))
+    has_note = decision is not None and bool(decision.uneven_words()) and len(labels) <= sheet.rows
+    return replace(sheet, room=sheet.room - 15) if has_note else sheet  # else the annex has the note
 
 
 def _lines(text: str, size: float, width: float = _WIDTH) -> int:
@@ -197,7 +202,7 @@ def shares(decision: Decision | None, form: Form) -> dict[str, float]:
     """Return how many names stand under each count, those with a box counted by their width."""
     if decision is None:
         return {}
-    counts = {"in": len(decision.inside), "undecided": len(decision.undecided), "out": len(decision.outside)}
+    counts = dict(zip(("in", "undecided", "out"), map(len, _every(decision)), strict=True))
     shown = {name: blocks.LISTED if count > blocks.PRINTED else count for name, count in counts.items()}
     return {name: 1 + (1.4 if name == "undecided" and form.ticked == "top" else 1) * n for name, n in shown.items()}
 
@@ -216,8 +221,12 @@ def is_wrapped(decision: Decision | None) -> bool:
 
 def _listed(decision: Decision) -> list[tuple[str, ...]]:
     """Return the long names that stand under the three counts: none of a status that has many."""
-    every = (decision.inside, decision.undecided, decision.outside)
-    return [tuple(names) if len(names) <= TICKED_LONG else () for names in every]
+    return [tuple(names) if len(names) <= TICKED_LONG else () for names in _every(decision)]
+
+
+def _every(decision: Decision) -> tuple[Sequence[str], ...]:
+    """Return the names of each status."""
+    return decision.inside, decision.undecided, decision.outside
 
 
 def _wrapped(names: Sequence[str]) -> int:
@@ -227,16 +236,26 @@ def _wrapped(names: Sequence[str]) -> int:
 
 def _names(decision: Decision, form: Form) -> float:
     """Return the height of the names under the three counts."""
-    parts = shares(decision, form)
     most = 0.0
-    for name, labels in zip(parts, (decision.inside, decision.undecided, decision.outside), strict=True):
-        width = _COLUMN + (_WIDTH - 28 - 3 * _COLUMN) * parts[name] / sum(parts.values())
-        is_cut, is_ticked = len(labels) > blocks.PRINTED, name == "undecided" and form.ticked == "top"
-        letters = _LETTER * 11.7 * (sum(map(len, labels)) / len(labels) if labels else 0)
-        across = max(1, int(width / (letters + (25 if is_ticked else 9))))
-        lines = math.ceil((blocks.LISTED if is_cut else len(labels)) / across) + is_cut
-        most = max(most, 17.6 * lines)
+    for across, labels in zip(beside(decision, form).values(), _every(decision), strict=True):
+        is_cut = len(labels) > blocks.PRINTED
+        most = max(most, 17.6 * (math.ceil((blocks.LISTED if is_cut else len(labels)) / across) + is_cut))
     return most
+
+
+def beside(decision: Decision | None, form: Form) -> dict[str, int]:
+    """Return how many names stand beside each other under each count, by how long they are: the longest, as a rule."""
+    if decision is None:
+        return {}
+    parts = shares(decision, form)
+    found = {}
+    for name, labels in zip(parts, _every(decision), strict=True):
+        width = _COLUMN + (_WIDTH - 28 - 3 * _COLUMN) * parts[name] / sum(parts.values())
+        lengths = [len(one) for one in labels] or [0]
+        letters = _LETTER * 11.7 * min(max(lengths), _UNEVEN * sum(lengths) / len(lengths))
+        is_ticked = name == "undecided" and form.ticked == "top"
+        found[name] = max(1, int(width / (letters + (25 if is_ticked else 9))))
+    return found
 
 
 def annexes(count: int, nouns: str, has_assessors: bool) -> list[tuple[str, str]]:

@@ -47,6 +47,20 @@ def methods_for(scores: Scores, choices: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def in_brief(words: object) -> tuple[str, str]:
+    """Return what a method or an assumption is called, and what it does, which stands after a colon or in brackets.
+
+    Examples
+    --------
+    >>> in_brief("simple averaging: all scores count alike"), in_brief("outlying scores count less")
+    (('simple averaging', 'all scores count alike'), ('outlying scores count less', ''))
+    """
+    name, _colon, means = str(words).partition(": ")
+    if not means:
+        name, _bracket, means = name.partition(" (")
+    return name, means.removesuffix(")")
+
+
 REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
     "": (_("none"), {}),
     "shrink": (_("thin evidence counts less (pulled towards the mean)"), {"shrink": True}),

@@ -124,6 +124,7 @@ class Frozen(models.Model):
     headline: models.CharField[Any, Any] = models.CharField(max_length=500)
     command: models.CharField[Any, Any] = models.CharField(max_length=2000)
     version: models.CharField[Any, Any] = models.CharField(max_length=50)
+    state: models.CharField[Any, Any] = models.CharField(max_length=32, blank=True, default="")
     archive: models.BinaryField[Any, Any] = models.BinaryField()
     page: models.BinaryField[Any, Any] = models.BinaryField()
     created: models.DateTimeField[Any, Any] = models.DateTimeField(auto_now_add=True)

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from evenhand.models.additive import IBA
 from evenhand.web.calibrating import Answer, choices_for
-from evenhand.words import called, name_some, quoted
+from evenhand.words import called, chained, name_some, quoted
 
 if TYPE_CHECKING:
     from evenhand.answers.alerts import Alert
@@ -24,6 +24,9 @@ BETWEEN: Final = "\x1f"
 
 _FEW: Final = 2
 """Names, or trials, of one alert that have a link or a button of their own; more would hide the decision below."""
+
+_STEPS: Final = 4
+"""Objects to look at that the next steps name; of more they lead to the alert."""
 
 _MANY: Final = 3_000
 """Names up to which a sentence is searched for all of them."""
@@ -103,6 +106,27 @@ def _pages(alert: Alert, panel: Panel, answer: Answer) -> Iterator[Way]:
         yield Way(_("Who shares work with whom"), reverse("evidence", args=[panel.pk]))
 
 
+def next_steps(answer: Answer, addresses: Mapping[str, str]) -> list[Markup]:
+    """Return what is to be done before the decision stands, in order, each with a link; nothing while a stop stands."""
+    checks = [one for one in answer.alerts if one.level == "check"]
+    if answer.stops:
+        return []
+    link, found = Markup('<a href="{}">{}</a>').format, []
+    if any(one.kind == "other_method" for one in checks):
+        found.append(link("#check-other_method", _("settle the method")))
+    rest = [one for one in checks if one.kind != "other_method"]
+    named = list(dict.fromkeys(name for one in rest for name in one.objects if name in addresses))
+    noun = answer.fit.panel.noun
+    if 0 < len(named) <= _STEPS:
+        who = Markup(chained([link(addresses[name], called(name, noun)) for name in named]))  # noqa: S704
+        found.append(Markup(_("look at %(who)s")) % {"who": who})  # noqa: S704  the words are ours, names are escaped
+    elif rest:
+        found.append(link(f"#check-{rest[0].kind}", _("look at what is to be checked")))
+    if answer.decision is not None and answer.decision.undecided and answer.choice is None:
+        found.append(link("#choice", _("record the choice")))
+    return found
+
+
 def remedy(alert: Alert) -> str:
     """Return what to do about an alert that no page does at a click; these pages have no command line."""
     pages = {
@@ -123,6 +147,20 @@ def stop(alert: Alert, answer: Answer) -> Alert:
     if answer.fit.connectivity.is_connected:  # but by one of several criteria
         return alert
     return replace(alert, remedy=_joins(answer.fit.connectivity.suggestions))
+
+
+def until(answer: Answer) -> str:
+    """Return until when nothing stands, for a title: ``"until row 24 is settled"``; nothing where nothing stops it."""
+    first = next(iter(answer.stops), None)
+    if first is None:
+        return ""
+    if first.kind == "groups":
+        return _("until the groups are joined or parted")
+    cells = [answer.found.combined.panel.cell_of(at) for at in first.scores]
+    rows = list(dict.fromkeys(cell[0] for cell in cells if cell is not None))
+    if len(rows) == 1:
+        return _("until row %(row)s is settled") % {"row": rows[0]}
+    return _("until rows %(rows)s are settled") % {"rows": name_some(rows, 4)} if rows else _("until that is settled")
 
 
 def _joins(pairs: Sequence[tuple[str, str]]) -> str:

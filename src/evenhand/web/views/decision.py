@@ -21,7 +21,7 @@ from evenhand.models.fit import method_name
 from evenhand.reports import blocks
 from evenhand.reports.drawing import axis
 from evenhand.solve.connectivity import assessor_graph
-from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for, methods_for
+from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for, in_brief, methods_for
 from evenhand.web.forms import Chosen, Places
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
@@ -29,13 +29,13 @@ from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.web.views.groups import groups_of
 from evenhand.web.views.reading import slips_of
-from evenhand.web.ways import remedy, stop, ways_on, with_links
+from evenhand.web.ways import next_steps, remedy, stop, until, ways_on, with_links
 from evenhand.words import quoted, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from evenhand.answers.decision import Standing
+    from evenhand.answers.decision import Decision, Standing
     from evenhand.models.fit import Fit
 
 _MARKED: Final = 20
@@ -62,12 +62,13 @@ def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict
         "anchors": _links("object", panel, answer.fit.panel.objects),
         "assessor_links": _links("assessor", panel, answer.fit.panel.assessors),
         "method_name": partial(method_name, confidence=answer.fit.panel.confidence),
-        "methods": methods_for(answer.fit.panel, panel.choices),
-        "refinements": REFINEMENTS,
+        "methods": {name: in_brief(words) for name, words in methods_for(answer.fit.panel, panel.choices).items()},
+        "refinements": {name: in_brief(words) for name, (words, _assumed) in REFINEMENTS.items()},
         "stops": [stop(one, answer) for one in answer.stops],
         "checks": [replace(one, remedy=remedy(one)) for one in answer.alerts if one.level == "check"],
         "is_provisional": bool(answer.stops),
         "without": provisional(answer.stops),
+        "until": until(answer),
         "has_search": len(answer.standings) > _SEARCHED,
     }
 
@@ -136,7 +137,14 @@ def _alerts(panel: Panel, answer: Answer, context: Mapping[str, Any]) -> dict[st
     notes = [with_links(one, addresses) for one in answer.alerts if one.level == "note"]
     checks = [(with_links(one, addresses), ways_on(one, panel, answer, addresses)) for one in context["checks"]]
     stops = [with_links(one, addresses) for one in context["stops"]]
-    return {"stops": stops, "alerted": checks, "remarks": notes}
+    steps = next_steps(context["answer"], context["anchors"])
+    return {"stops": stops, "alerted": checks, "remarks": notes, "steps": steps, "rival": _rival(answer)}
+
+
+def _rival(answer: Answer) -> Decision | None:
+    """Return what the method that predicts better decides, where it leaves other places open than the one used."""
+    made = [one.instead for one in answer.alerts if one.level == "check" and one.instead is not None]
+    return next((one for one in made if answer.decision is not None and one.left != answer.decision.left), None)
 
 
 def _picks(answer: Answer) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import messages
 from django.db import connection
@@ -20,12 +20,19 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from evenhand import __version__
+from evenhand.answers.alerts import provisional
+from evenhand.models.fit import method_name
 from evenhand.web.calibrating import Answer, answering, fit_by, places_of, typed
-from evenhand.web.jobs import jobs
+from evenhand.web.jobs import SOON, jobs
 from evenhand.web.models import Frozen, Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
+from evenhand.web.ways import until
 from evenhand.words import spoken, translated
+
+if TYPE_CHECKING:
+    from evenhand.answers.decision import Decision
 
 _TYPES: Final = {
     "html": "text/html; charset=utf-8",
@@ -43,15 +50,29 @@ _PICTURES: Final = ("values", "biases", "assessor-graph", "design", "residuals")
 def record(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what can be taken along, what was frozen, and what was done."""
     panel = get_object_or_404(Panel, pk=pk)
+    told: dict[str, Any] = {"stops": [], "until": "", "without": None}
+    if panel.known and panel.known.get("alert") == "stop":
+        job = answering(panel)
+        if job.wait(SOON) and job.error is None:  # as a rule it is there
+            answer: Answer = job.result
+            told = {"stops": answer.stops, "until": until(answer), "without": provisional(answer.stops)}
+    last = panel.frozen.only("state").first()
     return page(
         request,
         "record.html",
         panel,
+        **told,
+        is_kept=last is not None and last.state == _state_of(panel),
         frozen=panel.frozen.defer("archive", "page"),
         entries=panel.entries.all(),
         corrections=panel.corrections.all(),
         pictures=_PICTURES,
     )
+
+
+def _state_of(panel: Panel) -> str:
+    """Return a mark of all that a frozen decision is made of."""
+    return mark([panel.state(), panel.choice, panel.name, __version__])
 
 
 def sent(name: str, content: bytes, *, download: bool = True) -> HttpResponse:
@@ -164,7 +185,7 @@ def freeze(request: HttpRequest, pk: int) -> HttpResponse:
     """Keep the decision as it stands: what is done later does not change it."""
     panel = get_object_or_404(Panel, pk=pk)
     state, base, content, title = panel.state(), answering(panel), bytes(panel.content), panel.name
-    looked, number, choice = looking(panel), panel.frozen.count(), dict(panel.choice)
+    looked, number, choice, frozen_as = looking(panel), panel.frozen.count(), dict(panel.choice), _state_of(panel)
 
     def work() -> tuple[bool, str]:
         found: Answer = base.outcome()
@@ -172,7 +193,7 @@ def freeze(request: HttpRequest, pk: int) -> HttpResponse:
         read: Looked = looked.outcome()
         state["corrections"] |= dict.fromkeys(cells_in(read.problems, read.table), "")  # as they were read
         try:
-            _frozen(panel, answer, state, content, title)
+            _frozen(panel, answer, state, content, title, frozen_as)
             return True, _("The decision is frozen. Later edits do not change it.")
         finally:
             connection.close()  # of this thread alone
@@ -194,7 +215,7 @@ def working(request: HttpRequest, pk: int, key: str) -> HttpResponse:
     return redirect("record", pk) if job is None else when_done(request, job, show, panel)
 
 
-def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes, title: str) -> Frozen:
+def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes, title: str, frozen_as: str) -> Frozen:
     """Keep an archive of data, settings, report and workbook, with the command that confirms it."""
     from evenhand.answers.fingerprint import fingerprint
     from evenhand.answers.ranking import DRAWS
@@ -218,7 +239,7 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
     command = shlex.join(["evenhand", "report", state["name"], *typed(found, choices), "--verify", made.whole])
     headline = title
     if answer.decision is not None and not answer.stops:
-        headline = answer.decision.headline(by_method=any(one.doubtful for one in answer.alerts))
+        headline = _in_full(answer, answer.decision)
     chosen = "" if answer.decision is None else answer.decision.choice_words()
     lines = "\n".join(line for line in (title, headline, chosen) if line)
     words = (
@@ -240,11 +261,23 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
         headline=headline[:500],
         command=command,
         version=made.version,
+        state=frozen_as,
         archive=archive(parts),
         page=page_,
     )
     panel.say(_("Frozen: %(headline)s (%(mark)s)") % {"headline": headline, "mark": made.whole[:16]})
     return frozen
+
+
+def _in_full(answer: Answer, made: Decision) -> str:
+    """Return a decision in a line that can be read alone: its method, places nobody is chosen for, checks left."""
+    method = method_name(answer.fit.method, confidence=answer.fit.panel.confidence)
+    line = _("By %(method)s: %(headline)s") % {"method": method, "headline": made.headline()}
+    left = made.left - (0 if made.choice is None else len(made.choice.objects))
+    checks = sum(one.level == "check" for one in answer.alerts)
+    told = [_("places not yet given: %(count)s") % {"count": left}] * (left > 0)
+    told += [_("checks open: %(count)s") % {"count": checks}] * (checks > 0)
+    return f"{line} ({', '.join(told)})" if told else line
 
 
 @require_GET

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_POST
 
-from evenhand.web.calibrating import METHODS
+from evenhand.web.calibrating import METHODS, in_brief
 from evenhand.web.forms import Named, Upload
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, Plan
@@ -104,7 +104,7 @@ def help_page(request: HttpRequest) -> HttpResponse:
         verdict_means=verdict_means(),
         verdicts=READ_AS,
         methods_mean=[
-            *(str(words).split(": ", 1) for words in METHODS.values()),
+            *map(in_brief, METHODS.values()),
             (method_name("z"), compared),
         ],
         refined_mean=[(phrase(REFINEMENT_NAMES[name]), words) for name, words in refined.items() if words],

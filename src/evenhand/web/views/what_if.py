@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from evenhand.models.fit import method_name
-from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for
+from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for, in_brief
 from evenhand.web.forms import Change, Named, Saved
 from evenhand.web.models import Panel, Scenario
 from evenhand.web.pages import page, when_done
@@ -53,8 +53,7 @@ def scenarios(request: HttpRequest, pk: int) -> HttpResponse:
             is_said = one.name == _named(one.changes)  # by its name
             rows.append({"scenario": one, "tried": tried, "words": [] if is_said else words, "is_empty": not words})
         known = [one.changes for one in found]
-        trials = [] if answer.stops else trials_of(panel, answer)
-        trials = [one for one in trials if one.changes not in known]
+        trials = [one for one in trials_of(panel, answer) if one.changes not in known]
         return page(request, "scenarios.html", panel, rows=rows, trials=trials, **shown(panel, answer))
 
     return when_done(request, answering(panel), show, panel)
@@ -216,12 +215,12 @@ def in_words(change: Mapping[str, Any]) -> str:
 
 def _assumed(name: str) -> str:
     """Return a further assumption in words, without what only statisticians call it."""
-    return str(REFINEMENTS[name][0]).partition(" (")[0] if name else _("without further assumption")
+    return in_brief(REFINEMENTS[name][0])[0] if name else _("without further assumption")
 
 
 def _brief_method(name: str) -> str:
     """Return what a method is called, without what it does."""
-    return str(METHODS.get(name, name)).partition(": ")[0]
+    return in_brief(METHODS.get(name, name))[0]
 
 
 def _brief(change: Mapping[str, Any], scores: Any) -> str:

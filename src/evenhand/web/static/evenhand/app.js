@@ -42,6 +42,11 @@
       count();
     });
   }
+  function meaning() {
+    all("select[data-means]").forEach(function (menu) {
+      menu.onchange = function () { menu.nextElementSibling.textContent = menu.selectedOptions[0].dataset.means; };
+    });
+  }
   function fetching() {
     all("a[data-fetch]").forEach(function (link) {
       delete link.dataset.fetch;
@@ -53,6 +58,7 @@
     dropping();
     settling();
     marking();
+    meaning();
     fetching();
     finding();
   }
