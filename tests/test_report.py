@@ -183,7 +183,8 @@ def test_where_nothing_can_be_ranked_the_reason_comes_first() -> None:
     assert made.decision[0].startswith("No decision can be given. The panel falls into groups")
     first = [fit.values.labels[members[np.argmax(fit.values.estimate[members])]] for members in ([0, 1, 2], [3, 4, 5])]
     assert f"object {first[0]} in group 1, object {first[1]} in group 2." in made.decision[1]
-    assert "values of different groups cannot be compared" in made.decision[1]
+    assert "First by value, each group on a scale of its own: " in made.decision[1]
+    assert "cannot be ranked against each other" in made.decision[0], "which is said once"
     assert "were found from all scores of a group together" in made.method
     one = make_report(FITS["one assessor"](), top=2, candidates=())
     assert one.decision == [
@@ -281,7 +282,7 @@ def test_commands_that_settle_a_mistyped_score_can_be_copied_whole(tmp_path: Pat
     scores.write_text("\n".join([*rows[:20], ",".join(cells_of), *rows[21:]]) + "\n", encoding="utf-8")
     arguments = ["report", str(scores), "--top", "10", "--quick", "-o", str(page)]
     assert run(*arguments).exit_code == 0
-    found = re.search(r'<dl class="commands screen">(.*?)</dl>', page.read_text(encoding="utf-8"), re.S)
+    found = re.search(r'<dl class="commands">(.*?)</dl>', page.read_text(encoding="utf-8"), re.S)
     assert found is not None
     commands = [html.unescape(re.sub("<[^>]+>", "", one)) for one in re.findall(r"<dd>(.*?)</dd>", found[1], re.S)]
     typed = [shlex.split(one) for one in commands]

@@ -425,10 +425,14 @@ def _single_scores(panel: Panel, parts: Connectivity, weak: list[tuple[int, int]
     if len(weak) != 1:
         return []
     seen = {a: set(panel.object_index[panel.assessor_index == a].tolist()) for a in weak[0]}
-    return [
-        f"{called(panel.assessors[a], 'assessor')} on {called(panel.objects[o], panel.noun)}"
+    found = [
+        (a, o)
         for a, o in zip(panel.assessor_index[parts.bridges], panel.object_index[parts.bridges], strict=True)
-        if a in weak[0] and all(o in objects for objects in seen.values())
+        if all(o in objects for objects in seen.values()) and a in seen
+    ]
+    lone = [(a, o) for a, o in found if len(seen[a]) == 1]  # all that an assessor gave, where both scores are bridges
+    return [
+        f"{called(panel.assessors[a], 'assessor')} on {called(panel.objects[o], panel.noun)}" for a, o in lone or found
     ]
 
 

@@ -185,6 +185,7 @@ class Report:
     ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, and ``clear``
     that nothing is; ``supported`` is the method that the scores support, with the reason, ``rule`` what it was found
     by, ``is_clear`` whether it clearly predicts better than the one used, and ``asked`` the options that ask for it.
+    ``entered`` is the number of scores with those that are left out until they are checked.
     """
 
     fit: Fit
@@ -208,6 +209,7 @@ class Report:
     asked: str = ""
     rule: str = ""
     is_clear: bool = True
+    entered: int = 0
 
 
 def make_report(
@@ -274,6 +276,7 @@ def make_report(
             asked=_asked(fit, compared),
             rule="" if compared is None else " ".join([rule(fit, compared), *_within_groups(fit, compared)]),
             is_clear=_is_clear(fit, compared),
+            entered=entered,
         )
 
 
@@ -687,6 +690,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         standing_of={one.object: one for one in rows},
         by_error=_main_methods(errors, fit.method, report.supported),
         numbers=_NUMBERS,
+        entered=max(report.entered, fit.panel.n_assessments),
         is_still=all(
             one.explanation is None or round(one.explanation.move, laid_out["table"].digits) == 0
             for one in laid_out["objects"]
