@@ -594,6 +594,21 @@ def test_a_menu_has_brief_options_and_says_what_each_means(chair: Any, demo: int
         assert "<b>simple averaging</b>: all scores count alike" in raw
 
 
+def test_a_group_is_not_parted_cell_by_cell_where_a_score_has_several_cells(chair: Any) -> None:
+    rows = two_groups("long").decode().splitlines()
+    again = rows[-1].rsplit(",", 1)[0] + ",1"  # which would count if the last one were left out
+    panel = opened(chair, "twice.csv", "\n".join([rows[0], again, *rows[1:]]).encode())
+    seen(chair, f"/panels/{panel}/reading")
+    chair.post(f"/panels/{panel}/reading/settings", {"duplicates": "last"})
+    chair.post(f"/panels/{panel}/reading/settings", {"duplicates": "last", "go": "1"})
+    place = f"/panels/{panel}/"
+    page = seen(chair, place)
+    assert "No decision yet" in heading(page)
+    assert not [words for _address, _sent, words in forms_in(page.content.decode()) if "group by itself" in words]
+    chair.post(f"{place}groups", {"group": "2", "reason": "x"})
+    assert "Nothing was changed." in text(seen(chair, place))
+
+
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
     rows = [
         f"{o},{who},{score}"

@@ -410,19 +410,19 @@ def _shown(parts: Sequence[Part], value: float, average: float, digits: int) -> 
     """
     unit = 10**digits
     aim = _units(value, digits) - _units(average, digits) if parts else 0
-    pairs = zip(parts, whole_parts([part.amount * unit for part in parts], aim), strict=True)
+    pairs = zip(parts, _whole_parts([part.amount * unit for part in parts], aim), strict=True)
     shown = (replace(part, amount=one / unit) for part, one in pairs if one)
     return tuple(shown), aim / unit
 
 
-def whole_parts(amounts: Sequence[float], aim: int) -> list[int]:
+def _whole_parts(amounts: Sequence[float], aim: int) -> list[int]:
     """Return amounts as whole numbers that add up to an aim, by largest remainders.
 
     All are rounded down, and those that lost most get the units that are wanting.
 
     Examples
     --------
-    >>> whole_parts([197.6, 197.6, 604.8], 1000)
+    >>> _whole_parts([197.6, 197.6, 604.8], 1000)
     [198, 197, 605]
     """
     units = [floor(one) for one in amounts]

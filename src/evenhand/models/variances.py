@@ -669,9 +669,8 @@ class Search:
             outside = ((point < self.low) | (point > self.high)).any()
             return np.inf if outside else height - self._tried(point, prior=True)
 
-        near, far, distance = 0.0, np.inf, 2.0
-        before = (0.0, 0.0)
-        for _ in range(_REACHES):
+        near, far, distance, before = 0.0, np.inf, 2.0, (0.0, 0.0)
+        for _ in range(_REACHES):  # secants, kept between what is known to be too near and too far
             root = float(np.sqrt(max(drop(distance), 0.0) / 2.0))  # which grows evenly with the distance if normal
             if abs(root - 1.0) < _REACHED or (root < 1.0 and distance >= _FURTHEST):
                 break
@@ -679,8 +678,10 @@ class Search:
             rate = (root - before[1]) / (distance - before[0])
             ahead = distance + (1.0 - root) / rate if 0 < rate < np.inf else np.inf
             before = (distance, root) if np.isfinite(root) else before
-            farther = min(ahead, 1.6 * distance)
-            distance = ahead if near < ahead < far < np.inf else (near + far) / 2 if far < np.inf else farther
+            if far == np.inf:
+                distance = min(ahead, 1.6 * distance)
+            else:
+                distance = ahead if near < ahead < far else (near + far) / 2
         return distance / 2
 
     def credible(self, start: Floats) -> list[tuple[float, Floats, Node]]:

@@ -274,7 +274,7 @@ def make_report(
             notes=notes,
             clear=all_clear(alerted, fit, decision, comparison=compared, deletions=deletions),
             asked=_asked(fit, compared),
-            rule="" if compared is None else " ".join([rule(fit, compared), *_within_groups(fit, compared)]),
+            rule="" if compared is None else " ".join([rule(fit, compared), *_by_better(fit, compared, "By it")]),
             is_clear=_is_clear(fit, compared),
             entered=entered,
         )
@@ -295,22 +295,19 @@ def _is_clear(fit: Fit, compared: Comparison | None) -> bool:
     return other is None or method == fit.method or is_clearly_better(other, fit)
 
 
-def _within_groups(fit: Fit, compared: Comparison) -> Iterator[str]:
-    """Yield who has another rank in the own group by the method that the scores support, where that is another."""
-    method = supported(fit, compared).method
-    other = next((row.fit for row in compared.methods if row.method == method), None)
-    if other is not None and method != fit.method and fit.values.component.max():
-        yield f"By it {_moved_in_groups(fit, other)}."
+def _by_better(fit: Fit, compared: Comparison | None, lead: str = "") -> Iterator[str]:
+    """Yield who has another rank in the own group by the method that the scores support, where that is another.
 
-
-def _by_better(fit: Fit, compared: Comparison | None) -> Iterator[str]:
-    """Yield the same for where there is no decision, with what that method is called."""
-    if compared is None:
+    ``lead`` is what a sentence that has named the method begins with; without it, it is named here.
+    """
+    method = None if compared is None else supported(fit, compared).method
+    other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
+    if compared is None or other is None or method == fit.method or not fit.values.component.max():
         return
-    for said in _within_groups(fit, compared):
-        better = "predicts better" if _is_clear(fit, compared) else "the scores slightly prefer"
-        name = method_name(str(supported(fit, compared).method), fit.panel.confidence)
-        yield f"By the method that {better} ({name}), not used unless asked for, {said.removeprefix('By it ')}"
+    better = "predicts better" if _is_clear(fit, compared) else "the scores slightly prefer"
+    name = method_name(str(method), fit.panel.confidence)
+    named = f"By the method that {better} ({name}), not used unless asked for,"
+    yield f"{lead or named} {_moved_in_groups(fit, other)}."
 
 
 def _moved_in_groups(fit: Fit, other: Fit) -> str:

@@ -123,7 +123,7 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> Ht
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         corrections = list(panel.corrections.filter(undone=None))
         context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
-        context |= _alerts(panel, answer, context) | {"groups": groups_of(answer)}
+        context |= _alerts(panel, answer, context) | {"groups": groups_of(panel, answer)}
         context |= {"slips": slips_of(panel, looked, _slips(answer))} | _picks(answer)
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
         return page(request, "decision.html", panel, **context)

@@ -28,11 +28,15 @@ _CELLS: Final = 1_000
 """Scores up to which those of other groups are left out one by one."""
 
 
-def groups_of(answer: Answer) -> list[tuple[int, int]]:
-    """Return how many objects and assessors each group has; nothing where the pages can do nothing about groups."""
-    graph = answer.found.combined.connectivity
-    scores = answer.found.combined.panel.n_assessments
-    if not any(one.kind == "groups" for one in answer.stops) or graph.is_connected or scores > _CELLS:
+def groups_of(panel: Panel, answer: Answer) -> list[tuple[int, int]]:
+    """Return how many objects and assessors each group has; nothing where the pages can do nothing about groups.
+
+    That is so where a score is the mean or the last of several cells: without one of them another would count.
+    """
+    graph, scores = answer.found.combined.connectivity, answer.found.combined.panel
+    if not any(one.kind == "groups" for one in answer.stops) or graph.is_connected or scores.n_assessments > _CELLS:
+        return []
+    if panel.options.get("duplicates") in ("combine", "last") or scores.cell_of(0) is None:
         return []
     sizes = [(len(objects), len(assessors)) for objects, assessors in graph.components]
     return sizes if len(sizes) <= _GROUPS else []
@@ -43,7 +47,7 @@ def part(request: HttpRequest, pk: int) -> HttpResponse:
     """Make a panel of each group, or leave one out."""
     panel = get_object_or_404(Panel, pk=pk)
     answer: Answer = answering(panel).outcome()
-    job, sizes = looking(panel), groups_of(answer)
+    job, sizes = looking(panel), groups_of(panel, answer)
     given, reason = request.POST.get("group", ""), request.POST.get("reason", "").strip()
     if not sizes or (given and given not in {str(at + 1) for at in range(len(sizes))}):
         messages.error(request, _("There is no such group. Nothing was changed."))
