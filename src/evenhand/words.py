@@ -422,14 +422,13 @@ def chance(probability: float | None) -> str:
 
     Examples
     --------
-    >>> chance(0.123), chance(0.9999), chance(1.0), chance(0.0)
-    ('12%', '>99%', '>99%', '<1%')
+    >>> chance(0.123), chance(0.9999), chance(1.0), chance(0.0), chance(0.995), chance(0.005)
+    ('12%', '>99%', '>99%', '<1%', '>99%', '<1%')
     """
     if probability is None:
         return "–"
-    if probability < 0.005 or probability > 0.995:
-        return "<1%" if probability < 0.5 else ">99%"
-    return f"{100 * probability:.0f}%"
+    whole = f"{100 * probability:.0f}%"
+    return {"0%": "<1%", "100%": ">99%"}.get(whole, whole)
 
 
 def decimals(spread: float) -> int:

@@ -56,7 +56,7 @@ _SIDE_FILLS: Final = {
 }
 _INK: Final = LIGHT["ink"]
 
-_CHANCE: Final = '[<0.005]"<1%";[>0.995]">99%";0%'
+_CHANCE: Final = '[<=0.005]"<1%";[>=0.995]">99%";0%'
 """Whole percent that never claim certainty."""
 
 _ALERTS: Final = 4
