@@ -134,7 +134,7 @@ def test_the_first_sheet_is_the_decision(tmp_path: Path) -> None:
     fills = {sheet.cell(row, 11).value: sheet.cell(row, 11).fill.fgColor.rgb[2:] for row in range(first, first + 40)}
     assert fills == {"In": "C6DDF1", "Open": "F7DFAE", "Out": "E2E6E9"}
     assert sheet.cell(first, 3).number_format == '0.0;"−"0.0'
-    assert sheet.cell(first, 10).number_format == '[<0.005]"<1%";[>0.995]">99%";0%'
+    assert sheet.cell(first, 10).number_format == '[<=0.005]"<1%";[>=0.995]">99%";0%'
 
 
 def test_links_lead_from_objects_to_their_scores_and_back(tmp_path: Path) -> None:
