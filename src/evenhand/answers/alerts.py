@@ -48,7 +48,7 @@ DELETIONS: Final = 50
 _LINES: Final = 3
 """Cases that an alert describes one by one."""
 
-_GROUPS, _MEMBERS, _JOINS = 4, 8, 3
+_GROUPS, _MEMBERS, _JOINS = 4, 5, 3
 """Groups that are named, members of each, and assessments that would join them."""
 
 _SLIP, _FAR = 1e-6, 1e-3
@@ -311,7 +311,7 @@ def _joining(fit: Fit) -> str:
     ]
     if len(pairs) == 1:
         return phrase(
-            "One further score would join them, for example {score}; two or three would make it hold.", score=pairs[0]
+            "One further score would join them, for example {score}; two or three would be safer.", score=pairs[0]
         )
     count, scores = f"{len(pairs):,}", name_some(pairs, _JOINS)
     return phrase("{count} further scores would join them, for example {scores}.", count=count, scores=scores)
@@ -603,8 +603,18 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         lines = [
             (word, f"{name_some([_held(one, held, panel.noun) for one in some], 6)}.")
             for word, some in (
-                (phrase("In only with one assessor:"), [one for one in found if one.status == "in"]),
-                (phrase("Out only because of one assessor:"), [one for one in found if one.status == "out"]),
+                (
+                    phrase(
+                        "In now, but not within the first {places} without one assessor:", places=f"{decision.places:,}"
+                    ),
+                    [one for one in found if one.status == "in"],
+                ),
+                (
+                    phrase(
+                        "Out now, but within the first {places} without one assessor:", places=f"{decision.places:,}"
+                    ),
+                    [one for one in found if one.status == "out"],
+                ),
             )
             if some
         ]
@@ -630,7 +640,7 @@ def _decisive(standing: Standing, held: Sequence[tuple[str, int]]) -> tuple[str,
 
 def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: str) -> str:
     who = [assessor for assessor, _ in held[one.object]]
-    return f"{called(one.object, noun)} ({called_some(who, 'assessor', 2)})"
+    return phrase("{object} (without {who})", object=called(one.object, noun), who=called_some(who, "assessor", 2))
 
 
 def _hangs(one: Standing, who: str, noun: str) -> str:

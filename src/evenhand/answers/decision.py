@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -89,6 +90,9 @@ class Standing:
         The number of its scores, and the group within which it can be compared.
     drawn, chosen
         Whether lots gave it a place; whether the panel did, of those whom the scores leave open.
+    level
+        The place that it shares with others of its group whose value is the same; 0 where it shares none, or where
+        all can be compared, and the order of the table settles the places.
     """
 
     place: int
@@ -106,6 +110,12 @@ class Standing:
     status: Status | None = None
     drawn: bool = False
     chosen: bool = False
+    level: int = 0
+
+    @property
+    def rank_shown(self) -> str:
+        """The rank as people read it: ``"3="`` where it is shared."""
+        return f"{self.level:,}=" if self.level else f"{self.place:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,6 +508,8 @@ def standings(fit: Fit, ranking: Ranking | None = None, decision: Decision | Non
         columns |= {"chosen": [label in chosen for label in values.labels]}
         if decision.caution is not None:  # then every rank is possible
             columns |= {"rank_lower": [1] * len(nothing), "rank_upper": [len(nothing)] * len(nothing)}
+    if values.component.max() > 0:
+        columns |= {"level": _levels(fit)}
     order = in_order(fit)
     first = {int(group): place for place, group in reversed(list(enumerate(values.component[order])))}
     return tuple(
@@ -506,6 +518,14 @@ def standings(fit: Fit, ranking: Ranking | None = None, decision: Decision | Non
         )
         for place, at in enumerate(order)
     )
+
+
+def _levels(fit: Fit) -> list[int]:
+    """Return the rank that each object shares with others of its group; 0 where it is alone with its value."""
+    groups = fit.values.component
+    found = list(zip(groups.tolist(), fit.values.ranks_within(groups).tolist(), strict=True))
+    counts = Counter(found)
+    return [rank if counts[group, rank] > 1 else 0 for group, rank in found]
 
 
 def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) -> Decision:

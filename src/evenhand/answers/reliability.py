@@ -243,12 +243,12 @@ class Reliability(frames.Shown):
             (first, count), *others = ways.items()
             said.append(
                 phrase(
-                    "To be dependable (reliability {target}) {values} need {assessors} for each {thing}{others}.",
-                    target=TARGET,
+                    "For dependable results each {thing} needs {assessors} with {values}{others}; it has {now}.",
                     values=of[first],
                     assessors=count_of(count, "assessor"),
                     thing=term(self.panel.noun),
-                    others="".join(f", {of[name]} {more:,}" for name, more in others),
+                    others="".join(f", {more:,} with {of[name]}" for name, more in others),
+                    now=_now(self.panel),
                 )
             )
         return [*said, *self._verdicts()]
@@ -277,6 +277,12 @@ class Reliability(frames.Shown):
         ]
         assessors = frames.html_table("Assessors", self.columns(), of=self.rows) if self.assessors else ""
         return frames.html_lines(self.sentences()) + "".join(tables) + assessors + frames.html_lines(self.remarks())
+
+
+def _now(panel: Panel) -> str:
+    """Return how many scores an object has, in words."""
+    least, most = int(panel.object_assessments.min()), int(panel.object_assessments.max())
+    return f"{most:,}" if least == most else phrase("{least} to {most}", least=f"{least:,}", most=f"{most:,}")
 
 
 def _percents(shares: Table) -> list[int]:

@@ -73,7 +73,7 @@ def rule(fit: Fit, comparison: Comparison) -> str:
     if first is None or supported(fit, comparison).method is None:
         return ""
     if first == _clearly(comparison).method:
-        return phrase("Of methods about as good as each other the simplest is supported.")
+        return phrase("Of methods that do about equally well the simplest is supported.")
     names = {row.method: row.fit.name for row in comparison.methods if row.fit is not None}
     return phrase(
         "{method} is ahead, but by too little for all that it assumes; of the simpler methods the best is preferred.",

@@ -531,7 +531,7 @@ def _steps(told: Explanation | None) -> tuple[tuple[float, float], ...]:
 def _finding(one: Standing, decision: Decision | None, counts: Counter[int], noun: str, digits: int) -> str:
     value, name = number(one.value, digits), called(one.object, sentence(noun))
     if decision is None or one.status is None or one.chance is None:
-        told = {"name": name, "rank": f"{one.place:,}", "count": f"{counts[one.group]:,}", "value": value}
+        told = {"name": name, "rank": one.rank_shown, "count": f"{counts[one.group]:,}", "value": value}
         if len(counts) == 1:
             return phrase("{name} has rank {rank} of {count}, with a value of {value}", **told)
         return phrase(

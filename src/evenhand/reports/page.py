@@ -265,7 +265,7 @@ def make_report(
             reliability=_tried(lambda: summarise_reliability(found), notes)
             if fit.panel.n_assessments <= LARGEST
             else None,
-            decision=[*_no_decision_words(fit, top, reason), *_by_better(fit, compared)]
+            decision=_no_decision_words(fit, top, reason)
             if ranking is None
             else _decision_words(fit, ranking, decision, alerted),
             method=_method_words(fit, ranking, mark, entered - fit.panel.n_assessments),
@@ -274,7 +274,7 @@ def make_report(
             notes=notes,
             clear=all_clear(alerted, fit, decision, comparison=compared, deletions=deletions),
             asked=_asked(fit, compared),
-            rule="" if compared is None else " ".join([rule(fit, compared), *_by_better(fit, compared, "By it")]),
+            rule="" if compared is None else " ".join([rule(fit, compared), *_by_better(fit, compared)]),
             is_clear=_is_clear(fit, compared),
             entered=entered,
         )
@@ -295,19 +295,13 @@ def _is_clear(fit: Fit, compared: Comparison | None) -> bool:
     return other is None or method == fit.method or is_clearly_better(other, fit)
 
 
-def _by_better(fit: Fit, compared: Comparison | None, lead: str = "") -> Iterator[str]:
-    """Yield who has another rank in the own group by the method that the scores support, where that is another.
-
-    ``lead`` is what a sentence that has named the method begins with; without it, it is named here.
-    """
+def _by_better(fit: Fit, compared: Comparison | None) -> Iterator[str]:
+    """Yield who has another rank in the own group by the method that the scores support, where that is another."""
     method = None if compared is None else supported(fit, compared).method
     other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
     if compared is None or other is None or method == fit.method or not fit.values.component.max():
         return
-    better = "predicts better" if _is_clear(fit, compared) else "the scores slightly prefer"
-    name = method_name(str(method), fit.panel.confidence)
-    named = f"By the method that {better} ({name}), not used unless asked for,"
-    yield f"{lead or named} {_moved_in_groups(fit, other)}."
+    yield f"By it {_moved_in_groups(fit, other)}."
 
 
 def _moved_in_groups(fit: Fit, other: Fit) -> str:
@@ -489,7 +483,7 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
         if top is not None:
             said.append(
                 f"The panel must say how many of the {count_of(top, 'place')} each group gets, or join the groups. "
-                "Within a group the order is the best guess: those whose bars overlap may stand in another."
+                "Within a group the order is the best guess: those whose bars overlap may change places."
             )
     elif top is not None:
         rank = fit.values.rank  # those who share the last place are all named

@@ -125,7 +125,7 @@ def _instead(decision: Decision, other: Decision, asked: str) -> str:
         places = f"{count_of(other.left, 'place')} {is_or_are(other.left)}"
         said = f"then {places} open to {len(other.undecided):,}"
     annex = "annex C" if decision.fit.is_calibrated else "the annex"
-    return f"{said}: sign its report instead (how to make it: {annex})" if asked else said
+    return f"{said}; its own report is signed instead ({annex} says how to make it)" if asked else said
 
 
 @dataclass(frozen=True, slots=True)

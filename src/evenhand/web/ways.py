@@ -70,7 +70,7 @@ def _forms(alert: Alert, panel: Panel, answer: Answer) -> Iterator[Way]:
     choose, begin = (reverse(name, args=[panel.pk]) for name in ("choose", "new-scenario"))
     if alert.kind == "hangs_on_assessor":
         for who in list(dict.fromkeys(alert.assessors))[:_FEW]:
-            yield Way(_("Try without %(who)s") % {"who": quoted(who)}, begin, {"trial": f"without:{who}"})
+            yield Way(_("Try without %(who)s") % {"who": called(who, "assessor")}, begin, {"trial": f"without:{who}"})
     elif alert.kind == "other_method" and (wanted := choices_for(alert.method)) is not None:
         yield Way(_("Use that method"), choose, wanted)
         yield Way(_("Try it beside this one"), begin, {"trial": "method"})
