@@ -502,7 +502,8 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, alert
         return _leading(fit, ranking)
     stops = [one for one in alerted if one.level == "stop"]
     headline = decision.headline(by_method=any(one.doubtful for one in alerted))
-    said = [f"{headline}.", *(one.beside for one in alerted)]
+    assumed = [one.message for one in alerted if one.kind == "assumed"]
+    said = [f"{headline}.", *assumed, *(one.beside for one in alerted)]
     if stops:
         said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
     said.append(decision.meaning())
@@ -717,7 +718,8 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         all_notes=[
             note
             for note in notes
-            if note["kind"] not in ("evidence", *(["not_comparable"] if stops else [])) and note["message"] not in said
+            if note["kind"] not in ("evidence", "joined_by_priors", *(["not_comparable"] if stops else []))
+            and note["message"] not in said
         ],
         technical_notes=[_in_words(note, fit) for note in notes if note["kind"] == "evidence"],
     )
