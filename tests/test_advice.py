@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import optimize, stats
 
 import evenhand as eh
 from evenhand.answers.advice import NOTHING, THIN, Advice, advise, applicable, changes
@@ -411,6 +411,40 @@ def test_a_score_that_tells_much_of_the_unknowns_is_left_out_by_a_fit_without_it
     wanted = refitted(panel, chosen, predicted.cell, [row])[row]
     assert abs(first[row] - wanted) > 0.8, "first order does not do"
     assert abs(found[row] - wanted) < 0.4 * abs(first[row] - wanted), "which may find another peak from afar"
+
+
+def best_ratios(panel: Panel, row: int) -> tuple[float, float]:
+    """Return the ratios of variances to the noise at which all scores but one are likeliest, from a dense normal."""
+    others = np.arange(panel.n_assessments) != row
+    score, ones = panel.score[others], np.ones(panel.n_assessments - 1)
+
+    def unlikely(logs: Floats) -> float:
+        covariance = (prior_covariance(panel, *np.exp(logs)) + np.diag(1 / panel.precision))[np.ix_(others, others)]
+        inverse = np.linalg.inv(covariance)
+        away = score - (ones @ inverse @ score) / (ones @ inverse @ ones)
+        return float(score.size * np.log(away @ inverse @ away) + np.linalg.slogdet(covariance)[1])
+
+    found = np.exp(optimize.minimize(unlikely, [4.0, 4.0], method="Nelder-Mead", tol=1e-8).x)
+    return float(found[0]), float(found[1])
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_by_maximum_likelihood_telling_scores_are_as_probable_as_at_the_dense_maximum_without_them(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = eh.simulate_panel(12, 4, 2, seed=seed, bounds=None, step=None).panel
+    fit = refine(panel, shrink=True, likelihood="ml")
+    found = held_out(fit).log_score
+    monkeypatch.setattr("evenhand.answers.heldout._REFITS", 0)
+    refits = np.flatnonzero(found != held_out(fit).log_score).tolist()
+    assert len(refits) >= 4
+    nu = panel.n_assessments - 1
+    for row in refits:
+        covariance = prior_covariance(panel, *best_ratios(panel, row)) + np.diag(1 / panel.precision)
+        mean, variance, squares = left_out(covariance, panel.score, row)
+        wanted = stats.t.logpdf(panel.score[row], nu, mean, np.sqrt(squares / nu * variance))
+        # a refit ends within .001 of the highest log likelihood, and l_i within the root of 2 (.001) t_i of its own
+        assert found[row] == pytest.approx(wanted, abs=np.sqrt(2 * 0.001))
 
 
 def test_the_noise_variance_of_an_assessor_without_a_score_is_about_that_of_a_fit_without_it() -> None:

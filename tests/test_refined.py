@@ -744,6 +744,15 @@ SLOPES: dict[str, dict[str, Any]] = {
     "covariate": {"shrink": True, "covariates": ("z",)},
     "huber": {"shrink": True, "tails": "huber"},
     "student": {"shrink": True, "tails": "student", "freedom": None},
+    "ml": {"shrink": True, "likelihood": "ml"},
+    "ml biases": {"shrink": "biases", "likelihood": "ml"},
+    "ml without biases": {"shrink": True, "bias_sd": 0, "likelihood": "ml"},
+    "ml power": {"shrink": True, "power": "estimated", "likelihood": "ml"},
+    "ml biases power": {"shrink": "biases", "power": "estimated", "likelihood": "ml"},
+    "ml power alone": {"power": "estimated", "likelihood": "ml"},
+    "ml given": {"shrink": True, "value_sd": 9.0, "likelihood": "ml"},
+    "ml covariate": {"shrink": True, "covariates": ("z",), "likelihood": "ml"},
+    "ml biases covariate": {"shrink": "biases", "covariates": ("z",), "likelihood": "ml"},
 }
 
 
