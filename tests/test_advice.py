@@ -23,7 +23,7 @@ from evenhand.models.robust import Student
 from evenhand.models.setting import Work
 from evenhand.models.standardised import standardise
 from evenhand.panel.panel import Panel
-from panels import random_panel, refined_of
+from panels import noisy_panel, random_panel, refined_of, side_by_side
 
 Floats = NDArray[np.float64]
 
@@ -189,16 +189,8 @@ def test_a_panel_in_groups_has_advice_from_what_can_be_computed(fits: dict[str, 
 
 def two_groups(bias_sd: float) -> Panel:
     """Return a panel of two groups that share neither assessor nor object."""
-    parts = [
-        eh.simulate_panel(20, 5, 3, seed=seed, bias_sd=bias_sd, uncertainties=(5.0,), bounds=None).panel
-        for seed in (1, 2)
-    ]
-    shift = (0, parts[0].n_objects), (0, parts[0].n_assessors)
-    objects, assessors = (
-        np.concatenate([getattr(part, side) + by for part, by in zip(parts, own, strict=True)])
-        for side, own in zip(("object_index", "assessor_index"), shift, strict=True)
-    )
-    return Panel.from_arrays(objects, assessors, np.concatenate([part.score for part in parts]))
+    options: dict[str, Any] = {"bias_sd": bias_sd, "uncertainties": (5.0,), "bounds": None}
+    return side_by_side(*(eh.simulate_panel(20, 5, 3, seed=seed, **options).panel for seed in (1, 2)))
 
 
 def test_averages_and_priors_are_compared_on_a_panel_in_groups() -> None:
@@ -594,22 +586,9 @@ def test_refinements_named_by_the_user_are_compared_too() -> None:
     assert row.log_evidence is None
 
 
-def noisy_room(seed: int) -> Panel:
-    """Return a panel of two noisy scores an object, which shrinking helps."""
-    generator = np.random.default_rng(seed)
-    objects = np.repeat(np.arange(15), 2)
-    assessors = np.concatenate([generator.permutation(5)[:2] for _ in range(15)])
-    true = generator.normal(60, 5, 15)[objects] + generator.normal(0, 10, 5)[assessors]
-    return Panel.from_arrays(objects, assessors, true + generator.normal(0, 8, 30))
-
-
 def test_a_reason_ranks_objects_within_groups_that_cannot_be_compared() -> None:
-    rooms = [noisy_room(seed) for seed in (1, 2)]
-    apart = Panel.from_arrays(
-        np.concatenate([room.object_index + 15 * at for at, room in enumerate(rooms)]),
-        np.concatenate([room.assessor_index + 5 * at for at, room in enumerate(rooms)]),
-        np.concatenate([room.score for room in rooms]),
-    )
+    rooms = [noisy_panel(seed, 15, 5) for seed in (1, 2)]
+    apart = side_by_side(*rooms)
     shrunk = [Refinements(shrink=True)]
     found = eh.compare(apart, per_component=True, candidates=shrunk).recommendation
     assert found.method == "cwc+shrunk", "a method that compares them by its priors"
