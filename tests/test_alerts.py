@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import evenhand as eh
 from evenhand.answers.alerts import Alert, alerts, all_clear
@@ -21,6 +22,7 @@ from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
 from evenhand.reports.page import confidence_picture
 from evenhand.words import together
+from panels import Floats, drawn_pairs, noisy_panel
 
 FAULTS = {"mistyped", "far_score", "confidence", "groups", "perfect_agreement", "few_scores", "beyond_scale", "tie"}
 """Alerts that claim a fault of the data; the others say what a decision hangs on."""
@@ -172,15 +174,6 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert not [one for one in alerts(by_advice, other, comparison=compared) if one.kind == "other_method"]
 
 
-def noisy_panel(seed: int) -> Panel:
-    """Return a panel whose two scores an object are so noisy that hardly anybody is in."""
-    generator = np.random.default_rng(seed)
-    objects = np.repeat(np.arange(30), 2)
-    assessors = np.concatenate([generator.permutation(10)[:2] for _ in range(30)])
-    true = generator.normal(60, 5, 30)[objects] + generator.normal(0, 10, 10)[assessors]
-    return Panel.from_arrays(objects, assessors, true + generator.normal(0, 8, 60))
-
-
 def test_who_is_in_only_by_the_method_used_is_named_where_others_would_be_in() -> None:
     panel = simulate_panel(60, 12, 4, seed=5, bias_sd=15.0, uncertainties=(3.0,)).panel
     made, other = (eh.decide(eh.rank(fit, top=20), 20) for fit in (eh.calibrate(panel), eh.simple_average(panel)))
@@ -208,7 +201,7 @@ def test_a_headline_names_the_first_of_many_who_would_be_in_and_would_not() -> N
 def test_another_method_by_which_few_open_places_change_is_a_note_and_many_a_check() -> None:
     levels, swapped, named = [], [], 0
     for seed in range(12):
-        panel = simulate_panel(30, 8, 3, seed=seed).panel if seed < 4 else noisy_panel(seed)
+        panel = simulate_panel(30, 8, 3, seed=seed).panel if seed < 4 else noisy_panel(seed, 30, 10)
         fit, compared = eh.calibrate(panel), eh.compare(panel, candidates=[Refinements(shrink=True)])
         decision = decided(fit, 8)
         for one in alerts(fit, decision, comparison=compared):
@@ -269,13 +262,27 @@ def test_how_a_method_is_asked_for_makes_it_again() -> None:
     assert asked_by(eh.incomplete_block(panel).model) == 'method="iba"'
 
 
-def test_the_remedy_for_idle_confidence_is_the_method_that_the_scores_support() -> None:
-    generator = np.random.default_rng(8)
-    objects = np.repeat(np.arange(60), 4)
-    assessors = np.concatenate([generator.permutation(12)[:4] for _ in range(60)])
-    declared = generator.choice([1.0, 3.0, 9.0], 240)
+def declaring(
+    generator: np.random.Generator, uncertainties: tuple[float, ...]
+) -> tuple[NDArray[np.int_], NDArray[np.int_], Floats, Floats]:
+    """Return objects, assessors, declared uncertainties and what the scores would be without noise."""
+    objects, assessors = drawn_pairs(generator, 60, 12, 4)
+    declared = generator.choice(uncertainties, objects.size)
     true = generator.normal(60, 12, 60)[objects] + generator.normal(0, 8, 12)[assessors]
-    panel = Panel.from_arrays(objects, assessors, true + generator.normal(0, 4, 240), 1 / declared**2)
+    return objects, assessors, declared, true
+
+
+def idle_and_telling() -> tuple[Panel, Panel]:
+    """Return a panel whose declared uncertainties say nothing of its noise, and one whose noise they are."""
+    generator = np.random.default_rng(8)
+    objects, assessors, declared, true = declaring(generator, (1.0, 3.0, 9.0))
+    noises = generator.normal(0, 4, declared.size), declared * generator.normal(0, 1, declared.size)
+    idle, telling = (Panel.from_arrays(objects, assessors, true + noise, 1 / declared**2) for noise in noises)
+    return idle, telling
+
+
+def test_the_remedy_for_idle_confidence_is_the_method_that_the_scores_support() -> None:
+    panel, _ = idle_and_telling()
     fit, compared = eh.calibrate(panel), eh.compare(panel)
     advised = next(row.fit for row in compared.methods if row.method == supported(fit, compared).method)
     assert advised is not None
@@ -381,7 +388,7 @@ def test_groups_that_are_compared_on_an_assumption_come_before_all_else_that_is_
 
 def test_values_beyond_a_scale_that_shows_its_ends_are_said() -> None:
     generator = np.random.default_rng(3)
-    objects, assessors = np.repeat(np.arange(30), 3), np.concatenate([generator.permutation(8)[:3] for _ in range(30)])
+    objects, assessors = drawn_pairs(generator, 30, 8, 3)
     value, bias = generator.normal(70, 20, 30), np.array([15.0, -25.0, 0, 5, -5, 10, -10, 10])
     score = np.clip(np.round(value[objects] + bias[assessors] + generator.normal(0, 3, 90)), 0, 100)
     fit = eh.calibrate(Panel.from_arrays(objects, assessors, score))
@@ -391,14 +398,7 @@ def test_values_beyond_a_scale_that_shows_its_ends_are_said() -> None:
 
 
 def test_confidence_that_says_nothing_is_said_and_confidence_that_does_is_not() -> None:
-    generator = np.random.default_rng(8)
-    objects = np.repeat(np.arange(60), 4)
-    assessors = np.concatenate([generator.permutation(12)[:4] for _ in range(60)])
-    declared = generator.choice([1.0, 3.0, 9.0], 240)
-    true = generator.normal(60, 12, 60)[objects] + generator.normal(0, 8, 12)[assessors]
-    idle = Panel.from_arrays(objects, assessors, true + generator.normal(0, 4, 240), 1 / declared**2)
-    telling = Panel.from_arrays(objects, assessors, true + declared * generator.normal(0, 1, 240), 1 / declared**2)
-    for panel, expected in ((idle, ["confidence"]), (telling, [])):
+    for panel, expected in zip(idle_and_telling(), (["confidence"], []), strict=True):
         fit = eh.calibrate(panel)
         found = alerts(fit, comparison=eh.compare(panel))
         assert [one.kind for one in found if one.kind == "confidence"] == expected
@@ -406,10 +406,7 @@ def test_confidence_that_says_nothing_is_said_and_confidence_that_does_is_not() 
 
 def test_what_confidence_is_worth_has_one_source_for_alert_and_picture() -> None:
     generator = np.random.default_rng(9)
-    objects = np.repeat(np.arange(60), 4)
-    assessors = np.concatenate([generator.permutation(12)[:4] for _ in range(60)])
-    declared = generator.choice([1.0, 2.0, 4.0], 240)
-    true = generator.normal(60, 12, 60)[objects] + generator.normal(0, 8, 12)[assessors]
+    objects, assessors, declared, true = declaring(generator, (1.0, 2.0, 4.0))
     verdicts: dict[float, str] = {}
     tried = [Refinements(shrink=True, power=0.0), Refinements(shrink=True, power="estimated")]
     for power in (-1.0, 0.0, 1.0):

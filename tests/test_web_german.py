@@ -362,7 +362,7 @@ def test_each_reader_has_alerts_and_files_in_one_language(demo: tuple[Any, str])
     german, place = demo
     seen(german, place)
     english = client(headers={"accept-language": "en"})
-    assert "Check 2 statuses: each hangs on one assessor" in seen_text(english, place)
+    assert "Check 2 statuses: without one assessor each crosses the line" in seen_text(english, place)
     report = seen(german, f"{place}out/report.html?show=report").content.decode()
     assert "3 proposals are in" in report
     assert "Anträge" not in report

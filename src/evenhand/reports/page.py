@@ -247,7 +247,9 @@ def make_report(
         if compared is True:
             compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
         deletions = _deletions(fit, top)
-        alerted = stops or alerts(fit, decision, comparison=compared, deletions=deletions)
+        # what may be wrong without what must be checked is told beside what comes out without it
+        further = [] if stops and without is None else alerts(fit, decision, comparison=compared, deletions=deletions)
+        alerted = [*stops, *further]
         return Report(
             fit=fit,
             title=title,
