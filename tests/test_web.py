@@ -1,5 +1,6 @@
 """The web application without a browser: the journey of a chair, what is kept, who may come in."""
 
+import html
 import io
 import json
 import os
@@ -17,6 +18,7 @@ from click.testing import CliRunner
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.data import demo_path
+from evenhand.reports.page import make_report, render
 from web import application, client, opened, seen, settled
 
 WIDE = b"Proposal,Adeyemi,Brandt,Ito,Average\nP1,60,70,8O,65\nP2,50,,55,52\nP3,40,42,41,41\nP4,,52,51,51\n"
@@ -607,6 +609,27 @@ def test_a_group_is_not_parted_cell_by_cell_where_a_score_has_several_cells(chai
     assert not [words for _address, _sent, words in forms_in(page.content.decode()) if "group by itself" in words]
     chair.post(f"{place}groups", {"group": "2", "reason": "x"})
     assert "Nothing was changed." in text(seen(chair, place))
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("cwc", "Values are in points: each assessor’s standard is taken out; surer scores count more."),
+        ("sa", "Values are in points: plain averages of scores."),
+        ("cwa", "Values are in points: averages of scores; surer scores count more."),
+    ],
+)
+def test_what_values_are_goes_by_the_method_on_pages_and_in_reports(chair: Any, method: str, words: str) -> None:
+    from evenhand.web.calibrating import fit_by
+
+    place = chair.post("/demo").url
+    chair.post(f"{place}choices", {"method": method})
+    fit = fit_by(eh.demo(), {"method": method}).combined
+    report = html.unescape(render(make_report(fit, top=10, comparison=False)))
+    for page in (html.unescape(seen(chair, place).content.decode()), report):
+        assert words in page
+        assert ("calibrated value with 90% interval" in page) == (method == "cwc")
+        assert "value with 90% interval" in page
 
 
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
