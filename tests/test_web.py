@@ -632,6 +632,20 @@ def test_what_values_are_goes_by_the_method_on_pages_and_in_reports(chair: Any, 
         assert "value with 90% interval" in page
 
 
+def test_the_record_calls_a_method_as_the_menu_does(chair: Any) -> None:
+    panel = opened(chair, "plain.csv", two_groups("long"))
+    seen(chair, f"/panels/{panel}/")
+    chair.post(f"/panels/{panel}/choices", {"method": "cwc", "refinement": "shrink"})
+    said = re.search(r"Method set to ([\w -]+)", text(chair.get(f"/panels/{panel}/record")))
+    assert said is not None
+    assert said[1] == "calibration"
+    place = chair.post("/demo").url
+    seen(chair, place)
+    chair.post(f"{place}choices", {"method": "cwa"})
+    chair.post(f"{place}choices", {"method": "cwc"})
+    assert "Method set to calibration with confidence" in text(chair.get(f"{place}record"))
+
+
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
     rows = [
         f"{o},{who},{score}"

@@ -176,16 +176,19 @@ def choose(request: HttpRequest, pk: int) -> HttpResponse:
     if choices != panel.choices:
         panel.choices = choices
         panel.keep("choices")
-        panel.say("; ".join(_set_to(name, value) for name, value in given.items()))
+        looked: Looked | None = looking(panel).result
+        scores = None if looked is None else looked.scores
+        offered = METHODS if scores is None else methods_for(scores, choices)
+        panel.say("; ".join(_set_to(name, value, offered) for name, value in given.items()))
     return redirect("decision", pk)
 
 
-def _set_to(name: str, value: Any) -> str:
-    """Return a choice as it stands in the record."""
+def _set_to(name: str, value: Any, methods: Mapping[str, Any]) -> str:
+    """Return a choice as it stands in the record; methods are called as the menu calls them."""
     if name == "places":
         return _("Places set to %(places)s") % {"places": value}
     if name == "method":
-        return _("Method set to %(method)s") % {"method": METHODS.get(value, value)}
+        return _("Method set to %(method)s") % {"method": in_brief(methods.get(value, value))[0]}
     if name == "refinement":
         return _("Refinement set to %(words)s") % {"words": REFINEMENTS[value][0]}
     return _("Zero bias set to %(gauge)s") % {"gauge": value}
