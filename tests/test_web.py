@@ -414,10 +414,19 @@ def test_each_group_of_a_panel_that_falls_apart_is_decided_by_itself(chair: Any,
     assert "No decision yet" in heading(page)
     address, _sent, words = next(one for one in forms_in(page.content.decode()) if one[2].startswith("Decide on each"))
     assert words == "Decide on each group by itself"
-    assert chair.post(address).url == "/"
+    first = chair.post(address).url
     listed = chair.get("/").content.decode()
     made = re.findall(r'href="/panels/(\d+)/">' + f"{layout} apart" + r", group (\d)<", listed)
-    assert sorted(group for _number, group in made) == ["1", "2"]
+    assert [group for _number, group in made] == ["1", "2"]
+    assert first == f"/panels/{made[0][0]}/"
+    page = seen(chair, first)
+    assert "Group 1 of 2. Next: group 2" in text(page)
+    assert f'<a href="/panels/{made[1][0]}/">Next: group 2</a>' in page.content.decode()
+    assert "6 proposals of other groups are left out." in text(page)
+    assert re.search(r"One change was made by hand\. Other groups left out \(\d+ scores\)", text(page))
+    chair.post(f"/panels/{made[1][0]}/choices", {"places": "3"})  # so that it was changed last
+    again = re.findall(r'href="/panels/\d+/">' + f"{layout} apart" + r", group (\d)<", chair.get("/").content.decode())
+    assert again == ["1", "2"]
     file = tmp_path / "apart.csv"
     file.write_bytes(content)
     whole = eh.read_panel(file)
@@ -459,6 +468,61 @@ def test_a_group_is_left_out_with_a_reason_or_compared_by_shrinking(chair: Any, 
     record = text(chair.get(f"{place}record"))
     assert re.search(r"Left out: group 2, read by \w+, \w+, \w+ +read for another prize", record)
     assert record.count("read as –") == 0
+    said = "6 proposals of group 2 are left out: read for another prize."
+    assert said in page
+    report = seen(chair, f"{place}out/report.html?show=report").content.decode()
+    assert report.index("<h1") < report.index(said) < report.index('id="ranks"')
+    assert said in report.partition("<blockquote>")[2].partition("</blockquote>")[0]
+    book = openpyxl.load_workbook(io.BytesIO(seen(chair, f"{place}out/results.xlsx").content))
+    assert said in [row[0] for row in book.worksheets[0].iter_rows(max_row=6, max_col=1, values_only=True)]
+    settled(lambda: chair.post(f"{place}freeze", follow=True))
+    at = re.search(r"/frozen/(\d+)/verify", chair.get(f"{place}record").content.decode())
+    assert at is not None
+    assert "Unchanged" in text(settled(lambda: chair.post(f"{place}frozen/{at[1]}/verify", follow=True)))
+
+
+def test_what_was_left_out_at_one_click_is_one_change_and_taken_back_at_one(chair: Any) -> None:
+    panel = opened(chair, "apart.csv", two_groups("long"))
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    place = f"/panels/{panel}/"
+    rows = two_groups("long").decode().splitlines()
+    number = next(at + 1 for at, row in enumerate(rows) if ",Gus," in row)
+    corrected = {"row": number, "column": "score", "text": "55", "reason": "asked Gus"}
+    chair.post(f"{place}reading/correct", corrected)
+    assert "1 score is left out or changed by hand: asked Gus." in text(seen(chair, place))
+    chair.post(f"{place}groups", {"group": "2", "reason": "another prize"})
+    page, reading = text(seen(chair, place)), seen(chair, f"{place}reading")
+    count = sum(row.split(",")[1] in ("Eva", "Finn", "Gus") for row in rows[1:])
+    assert f"One change was made by hand. Group 2 left out ({count} scores)" in page
+    assert "read as" not in page
+    assert f"Group 2 left out ({count} scores)" in text(reading)
+    undo = re.findall(rf'action="({place}reading/undo/\d+)"', reading.content.decode())
+    assert len(undo) == 1
+    chair.post(undo[0])
+    assert f"Taken back: Group 2 left out ({count} scores)" in text(chair.get(f"{place}record"))
+    page = text(seen(chair, place))
+    assert "No decision yet" in page
+    assert f"Row {number}, score:" in page, "what was corrected before holds again"
+    assert "One cell was settled by hand" in page
+
+
+def test_an_assessor_who_is_left_out_is_said_so_with_the_reason_under_the_headline(chair: Any) -> None:
+    place = chair.post("/demo").url
+    seen(chair, place)
+    who = eh.demo().assessors[3]
+    count = int(eh.demo().assessor_assessments[3])
+    at = chair.post(f"{place}what-if/new", {"trial": f"without:{who}"}).url
+    seen(chair, at)
+    chair.post(f"{at}/save", {"reason": "A conflict of interest."})
+    page = text(seen(chair, place))
+    name = who if not who.isdigit() else f"Assessor {who}"
+    assert f"{name} is left out ({count} scores): A conflict of interest." in page
+    assert f"One change was made by hand. {name} left out ({count} scores)" in page
+    record = text(chair.get(f"{place}record"))
+    assert record.count("conflict of interest") == 1
+    assert "read as" not in record
+    answer = seen(chair, f"{place}out/report.html?show=report").content.decode()
+    assert f"{name} is left out ({count} scores): A conflict of interest." in answer
 
 
 def test_where_who_enters_is_less_likely_to_have_a_place_than_who_leaves_it_is_said_why(chair: Any, demo: int) -> None:

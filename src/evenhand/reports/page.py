@@ -185,7 +185,8 @@ class Report:
     ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, and ``clear``
     that nothing is; ``supported`` is the method that the scores support, with the reason, ``rule`` what it was found
     by, ``is_clear`` whether it clearly predicts better than the one used, and ``asked`` the options that ask for it.
-    ``entered`` is the number of scores with those that are left out until they are checked.
+    ``entered`` is the number of scores with those that are left out until they are checked, ``changes`` what was left
+    out or changed by hand, in sentences.
     """
 
     fit: Fit
@@ -210,6 +211,7 @@ class Report:
     rule: str = ""
     is_clear: bool = True
     entered: int = 0
+    changes: tuple[str, ...] = ()
 
 
 def make_report(
@@ -222,6 +224,7 @@ def make_report(
     comparison: Comparison | bool = True,
     candidates: Sequence[Refinements] | None = None,
     choice: Choice | None = None,
+    changes: Sequence[str] = (),
     title: str = "Results of the panel",
 ) -> Report:
     """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
@@ -250,6 +253,7 @@ def make_report(
         # what may be wrong without what must be checked is told beside what comes out without it
         further = [] if stops and without is None else alerts(fit, decision, comparison=compared, deletions=deletions)
         alerted = [*stops, *further]
+        said = _decision_words(fit, ranking, decision, alerted) if ranking else _no_decision_words(fit, top, reason)
         return Report(
             fit=fit,
             title=title,
@@ -267,9 +271,7 @@ def make_report(
             reliability=_tried(lambda: summarise_reliability(found), notes)
             if fit.panel.n_assessments <= LARGEST
             else None,
-            decision=_no_decision_words(fit, top, reason)
-            if ranking is None
-            else _decision_words(fit, ranking, decision, alerted),
+            decision=[said[0], *changes, *said[1:]],
             method=_method_words(fit, ranking, mark, entered - fit.panel.n_assessments),
             mark=mark,
             pictures=_pictures(fit, compared, notes) if why_not is None else {},
@@ -279,6 +281,7 @@ def make_report(
             rule="" if compared is None else " ".join([rule(fit, compared), *_by_better(fit, compared)]),
             is_clear=_is_clear(fit, compared),
             entered=entered,
+            changes=tuple(changes),
         )
 
 
@@ -657,7 +660,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     written = datetime.now(UTC) if made is None else made
     told = None if report.supported is None else report.supported.method
     form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], report.asked)
-    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, report.clear)
+    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, " ".join([*report.changes, report.clear]))
     laid_out = blocks.context(fit, verdict, rows, sheet=(sheet.rows, sheet.more_rows))
     on_sheet = sum(len(block.rows) for part in laid_out["table"].parts for block in part if block.is_printed)
     has_rest = on_sheet < len(rows) or form.ticked == "annex"

@@ -27,7 +27,8 @@ from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
-from evenhand.web.views.groups import groups_of
+from evenhand.web.settling import by_hand, lines
+from evenhand.web.views.groups import groups_of, siblings
 from evenhand.web.views.reading import slips_of
 from evenhand.web.ways import next_steps, remedy, stop, until, ways_on, with_links
 from evenhand.words import quoted, translated
@@ -121,8 +122,9 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> Ht
     def show(answer: Answer) -> HttpResponse:
         looked: Looked | None = looking(panel).result
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
-        corrections = list(panel.corrections.filter(undone=None))
-        context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
+        settled = by_hand(panel)
+        context = shown(panel, answer) | {"unread": unread, "settled": settled}
+        context |= {"changes": lines(settled, answer.found.combined.panel), "siblings": siblings(panel, settled)}
         context |= _alerts(panel, answer, context) | {"groups": groups_of(panel, answer)}
         context |= {"slips": slips_of(panel, looked, _slips(answer))} | _picks(answer)
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}

@@ -12,7 +12,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -23,7 +22,8 @@ from evenhand.panel.rules import label_text, parse_score, probably_meant
 from evenhand.web.forms import Corrected, Settings
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
-from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking
+from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking, text_at
+from evenhand.web.settling import by_hand, put_correction, take_back
 from evenhand.words import again
 
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             form=Settings(initial=_initial(panel.options)),
             options=panel.options,
             notes=() if looked.scores is None else looked.scores.notes,
-            corrections=panel.corrections.filter(undone=None),
-            undone=panel.corrections.exclude(undone=None).count(),
+            settled=by_hand(panel),
         )
 
     return when_done(request, looking(panel), show, panel)
@@ -139,15 +138,6 @@ def _role_words(table: Table | None, told: Reading | None) -> list[dict[str, Any
     kept = () if told is None else (*told.object_details, *told.assessor_details)
     none = {name: _("Kept beside") for name in kept} if told is not None else dict.fromkeys(table.names, _("Find out"))
     return [{**ROLES, "": none.get(name, ROLES[""])} for name in table.names]
-
-
-def text_at(table: Table | None, row: int, column: str) -> str:
-    """Return what stands in a cell; nothing where there is none."""
-    rows = [] if table is None else table.row_numbers.tolist()
-    if table is None or row not in rows or column not in table.names:
-        return ""
-    cell = table.columns[table.names.index(column)][rows.index(row)]
-    return "" if cell is None else label_text(cell)[:2000]
 
 
 def slips_of(panel: Panel, looked: Looked | None, slips: Mapping[int, float | None]) -> list[dict[str, Any]]:
@@ -379,19 +369,6 @@ def save_correction(
     panel.say(words if giver is None else f"{words} ({_('%(who)s on %(object)s') % giver})", reason)
 
 
-def put_correction(panel: Panel, row: int, column: str, before: str, after: str, reason: str = "") -> str:
-    """Keep what a cell is to be read as, in place of what was said of it before, and return what the file has there.
-
-    ``before`` is what it is read as.
-    """
-    earlier = panel.corrections.filter(row=row, column=column, undone=None)
-    known = earlier.first()
-    before = before if known is None else known.before
-    earlier.update(undone=timezone.now())
-    Correction.objects.create(panel=panel, row=row, column=column, before=before, after=after, reason=reason)
-    return str(before)
-
-
 def _given_in(scores: Scores, row: int, column: str) -> dict[str, str] | None:
     """Return whose score of what stands in a cell; None where it holds none."""
     places = [] if scores.rows is None else (scores.rows == row).nonzero()[0].tolist()
@@ -414,14 +391,17 @@ def _cells(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 @require_POST
 @transaction.atomic
 def undo(request: HttpRequest, pk: int, at: int) -> HttpResponse:
-    """Read a cell again as it stands in the file."""
+    """Read a cell again as it stands in the file, or all cells that were left out with it as they were before."""
     panel = get_object_or_404(Panel, pk=pk)
-    one = get_object_or_404(Correction, pk=at, panel=panel, undone=None)
-    one.undone = timezone.now()
-    one.save()
+    cell = get_object_or_404(Correction, pk=at, panel=panel, undone=None)
+    one = next(one for one in by_hand(panel) if cell in one.cells)
+    take_back(panel, one)
     panel.keep()
-    panel.say(_("Row %(row)s, %(column)s: read again as it stands") % {"row": one.row, "column": one.column})
-    return redirect(f"{reverse('reading', args=[pk])}?row={one.row}#sheet")
+    if one.kind:
+        panel.say(_("Taken back: %(what)s") % {"what": one.words})
+        return redirect("reading", pk)
+    panel.say(_("Row %(row)s, %(column)s: read again as it stands") % {"row": cell.row, "column": cell.column})
+    return redirect(f"{reverse('reading', args=[pk])}?row={cell.row}#sheet")
 
 
 @require_GET
