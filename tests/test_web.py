@@ -710,6 +710,44 @@ def test_the_record_calls_a_method_as_the_menu_does(chair: Any) -> None:
     assert "Method set to calibration with confidence" in text(chair.get(f"{place}record"))
 
 
+def test_evidence_says_of_groups_whether_they_are_compared_and_which_methods_cannot(chair: Any) -> None:
+    panel = opened(chair, "apart.csv", two_groups("long"))
+    chair.post(f"/panels/{panel}/choices", {"places": "2"})
+    page = seen(chair, f"/panels/{panel}/evidence")
+    assert "The panel falls into 2 groups that cannot be compared" in text(page)
+    assert "This says nothing on how the groups compare." in text(page)
+    assert not [words for address, _sent, words in forms_in(page.content.decode()) if address.endswith("/choices")]
+    chair.post(f"/panels/{panel}/choices", {"refinement": "shrink"})
+    page = text(seen(chair, f"/panels/{panel}/evidence"))
+    assert "2 groups are compared on an assumption" in page
+    assert "cannot be compared" not in page
+    assert "This says nothing" not in page
+    assert re.search(r"Calibration +– +cannot join the groups", page)
+
+
+def test_what_is_frozen_under_a_stop_is_provisional_and_later_edits_are_set_beside_it(chair: Any) -> None:
+    panel = opened(chair, "apart.csv", two_groups("long"))
+    place = f"/panels/{panel}/"
+    chair.post(f"{place}choices", {"places": "2"})
+    seen(chair, place)
+    page = text(settled(lambda: chair.post(f"{place}freeze", follow=True)))
+    assert "A provisional state is frozen. Later edits do not change it." in page
+    assert "The decision is frozen" not in page
+    assert re.search("code computed from scores.*Provisional +apart ", page)
+    assert "Frozen as provisional: apart" in page
+    chair.post(f"{place}groups", {"group": "2", "reason": "another prize"})
+    seen(chair, place)
+    page = text(settled(lambda: chair.post(f"{place}freeze", follow=True)))
+    assert "The decision is frozen. Later edits do not change it." in page
+    assert "Nothing has changed since." in page
+    counts = re.search(r"As it stands: (\d+) in, (\d+) open, (\d+) out", page)
+    assert counts is not None
+    chair.post(f"{place}choices", {"places": "6"})
+    seen(chair, place)
+    page = text(chair.get(f"{place}record"))
+    assert f"Now differs from the frozen: 6 in instead of {counts[1]}" in page
+
+
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
     rows = [
         f"{o},{who},{score}"

@@ -129,6 +129,8 @@ class Frozen(models.Model):
     command: models.CharField[Any, Any] = models.CharField(max_length=2000)
     version: models.CharField[Any, Any] = models.CharField(max_length=50)
     state: models.CharField[Any, Any] = models.CharField(max_length=32, blank=True, default="")
+    known: models.JSONField[Any, Any] = models.JSONField(default=dict)
+    """What the list of panels showed of it then: counts, and the most serious alert."""
     archive: models.BinaryField[Any, Any] = models.BinaryField()
     page: models.BinaryField[Any, Any] = models.BinaryField()
     created: models.DateTimeField[Any, Any] = models.DateTimeField(auto_now_add=True)

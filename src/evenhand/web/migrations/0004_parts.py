@@ -17,4 +17,9 @@ class Migration(migrations.Migration):
             name="part",
             field=models.JSONField(default=dict),
         ),
+        migrations.AddField(
+            model_name="frozen",
+            name="known",
+            field=models.JSONField(default=dict),
+        ),
     ]

@@ -7,7 +7,7 @@ import json
 import shlex
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -51,23 +51,41 @@ _PICTURES: Final = ("values", "biases", "assessor-graph", "design", "residuals")
 def record(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what can be taken along, what was frozen, and what was done."""
     panel = get_object_or_404(Panel, pk=pk)
-    told: dict[str, Any] = {"stops": [], "until": "", "without": None}
-    if panel.known and panel.known.get("alert") == "stop":
+    told: dict[str, Any] = {"stops": [], "until": "", "without": None, "unlike": ""}
+    last = panel.frozen.only("state", "known").first()
+    is_kept = last is not None and last.state == _state_of(panel)
+    if (panel.known and panel.known.get("alert") == "stop") or (last is not None and not is_kept):
         job = answering(panel)
         if job.wait(SOON) and job.error is None:  # as a rule it is there
             answer: Answer = job.result
-            told = {"stops": answer.stops, "until": until(answer), "without": provisional(answer.stops)}
-    last = panel.frozen.only("state").first()
+            told |= {"stops": answer.stops, "until": until(answer), "without": provisional(answer.stops)}
+            told["unlike"] = "" if last is None or is_kept else _unlike(last.known, answer.known())
     return page(
         request,
         "record.html",
         panel,
         **told,
-        is_kept=last is not None and last.state == _state_of(panel),
+        is_kept=is_kept,
         frozen=panel.frozen.defer("archive", "page"),
         entries=panel.entries.all(),
         pictures=_PICTURES,
     )
+
+
+def _unlike(frozen: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return how what stands differs from what was frozen; empty where that is not known."""
+    before, after = frozen.get("counts"), now["counts"]
+    if after is None or before is None:
+        return _("No decision stands now.") if before else ""
+    words = (
+        _("%(now)s in instead of %(then)s"),
+        _("%(now)s open instead of %(then)s"),
+        _("%(now)s out instead of %(then)s"),
+    )
+    told = [said % {"now": new, "then": old} for said, new, old in zip(words, after, before, strict=True) if new != old]
+    if not told:
+        return _("Something was changed since; as many are in, open and out.")
+    return _("Now differs from the frozen: %(how)s") % {"how": ", ".join(told)}
 
 
 def _state_of(panel: Panel) -> str:
@@ -201,6 +219,8 @@ def freeze(request: HttpRequest, pk: int) -> HttpResponse:
         state["corrections"] |= dict.fromkeys(cells_in(read.problems, read.table), "")  # as they were read
         try:
             _frozen(panel, answer, state, content, title, frozen_as, settled)
+            if answer.stops:
+                return True, _("A provisional state is frozen. Later edits do not change it.")
             return True, _("The decision is frozen. Later edits do not change it.")
         finally:
             connection.close()  # of this thread alone
@@ -277,10 +297,15 @@ def _frozen(
         command=command,
         version=made.version,
         state=frozen_as,
+        known=answer.known(),
         archive=archive(parts),
         page=page_,
     )
-    panel.say(_("Frozen: %(headline)s (%(mark)s)") % {"headline": headline, "mark": made.whole[:16]})
+    told = {"headline": headline, "mark": made.whole[:16]}
+    if answer.stops:
+        panel.say(_("Frozen as provisional: %(headline)s (%(mark)s)") % told)
+    else:
+        panel.say(_("Frozen: %(headline)s (%(mark)s)") % told)
     return frozen
 
 
