@@ -748,6 +748,44 @@ def test_what_is_frozen_under_a_stop_is_provisional_and_later_edits_are_set_besi
     assert f"Now differs from the frozen: 6 in instead of {counts[1]}" in page
 
 
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_a_score_that_joins_the_groups_is_added_listed_confirmed_and_taken_back(
+    chair: Any, layout: str, tmp_path: Path
+) -> None:
+    content = two_groups(layout)
+    panel = opened(chair, "apart.csv", content)
+    place = f"/panels/{panel}/"
+    chair.post(f"{place}reading/settings", {"go": "1"})
+    chair.post(f"{place}choices", {"places": "2"})
+    page = seen(chair, place)
+    asked = re.search(r"Have (\w+) also score “?([\w ]+)”?:", text(page))
+    assert asked is not None
+    link = re.search(r'href="([^"]*#add)">Add a score that has come in<', page.content.decode())
+    assert link is not None
+    form = seen(chair, html.unescape(link[1]).removesuffix("#add")).content.decode()
+    assert f'name="assessor" list="known-assessors" value="{asked[1]}"' in form
+    given = {"object": asked[2], "assessor": asked[1], "score": "61", "reason": "came by mail"}
+    for bad in ({"score": "good"}, {"object": ""}, {"reason": ""}):
+        chair.post(f"{place}reading/add", given | bad)
+        assert "No decision yet" in heading(seen(chair, place))
+    chair.post(f"{place}reading/add", given)
+    page = text(seen(chair, place))
+    assert "2 of 12 proposals can be chosen" in page
+    assert f"is added, 61 from {asked[1]} for " in page
+    assert "came by mail." in page
+    chair.post(f"{place}reading/add", given)
+    assert "already: correct that score" in text(seen(chair, place))
+    assert chair.get(f"{place}original").content == content
+    settled(lambda: chair.post(f"{place}freeze", follow=True))
+    confirmed_by_the_command_line(chair, panel, tmp_path)
+    reading = seen(chair, f"{place}reading")
+    assert f"Score added: 61 from {asked[1]} for {asked[2]}" in text(reading)
+    undo = re.findall(rf'action="({place}reading/undo/\d+)"', reading.content.decode())
+    assert len(undo) == 1
+    chair.post(undo[0])
+    assert "No decision yet" in heading(seen(chair, place))
+
+
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
     rows = [
         f"{o},{who},{score}"

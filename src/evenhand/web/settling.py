@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from evenhand.errors import InputError
 from evenhand.web.models import Correction, Panel
-from evenhand.web.reading import text_at
+from evenhand.web.reading import Looked, text_at
 from evenhand.words import called, count_of, phrase, sentence
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Settled:
 
     @property
     def kind(self) -> str:
-        """``"group"``, ``"others"`` or ``"assessor"`` for what was left out whole; empty for a cell."""
+        """``"group"``, ``"others"`` or ``"assessor"`` left out whole, or a score ``"added"``; empty for a cell."""
         return str(self.first.of.get("kind", ""))
 
     @property
@@ -49,6 +49,9 @@ class Settled:
         if self.kind == "assessor":
             told["name"] = sentence(called(told["name"], "assessor"))
             return _("%(name)s left out (%(scores)s)") % told
+        if self.kind == "added":
+            told |= {"object": one.of["object"], "score": one.of["score"]}
+            return _("Score added: %(score)s from %(name)s for %(object)s") % told
         cell = {"row": one.row, "column": one.column, "before": one.before or _("empty")}
         cell["after"] = one.after or _("empty")
         if one.before == one.after:
@@ -56,12 +59,15 @@ class Settled:
         return _("Row %(row)s, %(column)s: %(before)s read as %(after)s") % cell
 
     def line(self, noun: str) -> str:
-        """Return what was left out whole, as it stands under a decision."""
+        """Return what was left out whole, or added, as it stands under a decision."""
         of, scores = self.first.of, count_of(len(self.cells), "score")
         one = of.get("objects") == 1
         if self.kind == "assessor":
             who = sentence(called(of["name"], "assessor"))
             said = phrase("{who} is left out ({scores})", who=who, scores=scores)
+        elif self.kind == "added":
+            told = {"who": called(of["name"], "assessor"), "object": called(of["object"], noun), "score": of["score"]}
+            said = phrase("A score that is not in the file is added, {score} from {who} for {object}", **told)
         else:
             told = {"things": count_of(of["objects"], noun), "group": of["name"]}
             said = phrase("{things} of group {group} are left out", **told)
@@ -147,3 +153,46 @@ def take_back(panel: Panel, one: Settled) -> None:
     before = panel.corrections.filter(undone=datetime.fromisoformat(one.first.of["at"])) if one.kind else ()
     places = {cell.place for cell in one.cells}  # those that were corrected since stay so
     panel.corrections.filter(pk__in=[cell.pk for cell in before if cell.place in places]).update(undone=None)
+
+
+def may_add(looked: Looked) -> bool:
+    """Say whether a score can be added: where each has a row, or a row and a column, of its object and assessor."""
+    told = None if looked.scores is None or looked.table is None else looked.scores.reading
+    if told is None or told.system is not None or told.criteria or told.criterion is not None:
+        return False
+    return told.layout in ("wide", "across") or (
+        told.layout == "long" and told.object is not None and told.assessor is not None
+    )
+
+
+def cells_to_add(
+    looked: Looked, object_: str, assessor: str, score: str, confidence: str
+) -> dict[tuple[int, str], str]:
+    """Return the cells, by row and column, that a further score comes to; nothing where there is no room for it.
+
+    Where each score has a row that is a new one, after the last, with what goes with the object and the assessor;
+    else it is the cell of both, which exists for those who are known.
+    """
+    scores, table = looked.scores, looked.table
+    told = None if scores is None else scores.reading
+    if scores is None or table is None or told is None:
+        return {}
+    column = told.column_of(object_, assessor, None)
+    rows = {object_: _row_of(scores, object_, "object"), assessor: _row_of(scores, assessor, "assessor")}
+    if told.layout != "long":
+        row = rows[object_ if told.layout == "wide" else assessor]
+        return {} if row is None or column is None else {(row, column): score}
+    cells = {told.object: object_, told.assessor: assessor, column: score, told.confidence: confidence}
+    for label, names in ((object_, told.object_details), (assessor, told.assessor_details)):
+        row = rows[label]
+        cells |= {} if row is None else {name: text_at(table, row, name) for name in names}
+    number = int(table.row_numbers.max()) + 1
+    return {(number, name): text for name, text in cells.items() if name is not None and text}
+
+
+def _row_of(scores: Scores, label: str, side: str) -> int | None:
+    """Return a row of the file in which an object, or an assessor, has a score."""
+    labels, index = getattr(scores, f"{side}s"), getattr(scores, f"{side}_index")
+    if scores.rows is None or label not in labels:
+        return None
+    return int(scores.rows[(index == labels.index(label)).argmax()])

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -19,11 +20,11 @@ from evenhand.errors import Problem
 from evenhand.io.formats import FORMATS
 from evenhand.panel.reading import LAYOUTS
 from evenhand.panel.rules import label_text, parse_score, probably_meant
-from evenhand.web.forms import Corrected, Settings
+from evenhand.web.forms import Added, Corrected, Settings
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking, text_at
-from evenhand.web.settling import by_hand, put_correction, take_back
+from evenhand.web.settling import by_hand, cells_to_add, may_add, put_correction, take_back
 from evenhand.words import again
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             options=panel.options,
             notes=() if looked.scores is None else looked.scores.notes,
             settled=by_hand(panel),
+            may_add=may_add(looked),
         )
 
     return when_done(request, looking(panel), show, panel)
@@ -386,6 +388,46 @@ def _cells(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for key, value in list(given.items())[: _COLUMNS * 3]:
         if key.startswith("cell-"):
             yield value, given.get(f"name-{key.removeprefix('cell-')}", "")
+
+
+@require_POST
+def add(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a score that the file lacks; the file itself stays as it is."""
+    panel, form = get_object_or_404(Panel, pk=pk), Added(request.POST)
+    back = f"{reverse('reading', args=[pk])}#add"
+    looked: Looked = looking(panel).outcome()
+    if not form.is_valid() or not may_add(looked):
+        messages.error(request, _("Say who scored what, the score, and how you know. Nothing was changed."))
+        return redirect(back)
+    given = form.cleaned_data
+    if parse_score(given["score"]) is None:
+        messages.error(request, _("“%(text)s” is not a number: nothing was changed.") % {"text": given["score"]})
+        return redirect(back)
+    if _is_scored(looked.scores, given["object"], given["assessor"]):
+        said = _("%(assessor)s has scored %(object)s already: correct that score. Nothing was changed.")
+        messages.error(request, said % given)
+        return redirect(back)
+    cells = cells_to_add(looked, given["object"], given["assessor"], given["score"], given["confidence"])
+    if not cells:
+        messages.error(request, _("Nobody and nothing in the file is called so. Nothing was changed."))
+        return redirect(back)
+    of = {"kind": "added", "name": given["assessor"], "object": given["object"], "score": given["score"]}
+    of["at"] = timezone.now().isoformat()
+    with transaction.atomic():
+        for (row, column), text in cells.items():
+            put_correction(panel, row, column, text_at(looked.table, row, column), text, given["reason"], of)
+        said = _("Score added: %(score)s from %(assessor)s for %(object)s")
+        panel.say(said % given, given["reason"])
+        panel.keep()
+    return redirect(f"{reverse('reading', args=[pk])}#h-corrections")
+
+
+def _is_scored(scores: Scores | None, object_: str, assessor: str) -> bool:
+    """Say whether an assessor has scored an object."""
+    if scores is None or object_ not in scores.objects or assessor not in scores.assessors:
+        return False
+    of_object = scores.object_index == scores.objects.index(object_)
+    return bool((of_object & (scores.assessor_index == scores.assessors.index(assessor))).any())
 
 
 @require_POST
