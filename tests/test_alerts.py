@@ -371,8 +371,8 @@ def test_groups_that_are_compared_on_an_assumption_come_before_all_else_that_is_
     panel = Panel.from_arrays(block[0].ravel(), who.ravel(), score)
     assert eh.connectivity(panel).n_components == groups
     for fit, words in (
-        (eh.refine(panel, shrink=True), "as strict, and their objects as good, on the whole"),
-        (eh.simple_average(panel), "as strict on the whole"),
+        (eh.refine(panel, shrink=True), "equally strict, and their objects equally good, on the whole"),
+        (eh.simple_average(panel), "equally strict on the whole"),
     ):
         found = alerts(fit, decided(fit, 3), comparison=eh.compare(panel, per_component=True))
         assert [one.level for one in found if one.kind == "groups"] == []

@@ -496,6 +496,7 @@ def test_what_was_left_out_at_one_click_is_one_change_and_taken_back_at_one(chai
     assert f"One change was made by hand. Group 2 left out ({count} scores)" in page
     assert "read as" not in page
     assert f"Group 2 left out ({count} scores)" in text(reading)
+    assert "corrected by hand" not in text(reading), "the list of changes says it"
     undo = re.findall(rf'action="({place}reading/undo/\d+)"', reading.content.decode())
     assert len(undo) == 1
     chair.post(undo[0])

@@ -101,7 +101,7 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             systems=list(FORMATS),
             form=Settings(initial=_initial(panel.options)),
             options=panel.options,
-            notes=() if looked.scores is None else looked.scores.notes,
+            notes=[one for one in (() if looked.scores is None else looked.scores.notes) if one.kind != "corrected"],
             settled=by_hand(panel),
             may_add=may_add(looked),
         )
