@@ -338,7 +338,7 @@ def test_whom_another_method_moves_is_named_where_it_is_offered(chair: Any, demo
     used, other = first(eh.calibrate(eh.demo())), first(eh.refine(eh.demo(), eh.Refinements(shrink=True)))
     new, gone = ([label for label in one if label not in two] for one, two in ((other, used), (used, other)))
     assert new
-    words = f"Its first 10 have {' and '.join(new)} instead of {' and '.join(gone)}."
+    words = f"The first 10 of the other method have {' and '.join(new)} instead of {' and '.join(gone)}."
     chair.post(f"/panels/{demo}/choices", {"places": "10"})
     for place in ("evidence", "what-if"):
         assert words in text(seen(chair, f"/panels/{demo}/{place}"))

@@ -485,7 +485,7 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
         if top is not None:
             said.append(
                 f"The panel must say how many of the {count_of(top, 'place')} each group gets, or join the groups. "
-                "Within a group the order is the best guess: those whose bars overlap may change places."
+                "Within a group the order is the best guess: those whose bars overlap may stand the other way round."
             )
     elif top is not None:
         rank = fit.values.rank  # those who share the last place are all named
