@@ -166,9 +166,12 @@ def sheet_of(
     ``said`` is what is said of the decision where there is none, ``clear`` that nothing speaks against it.
     """
     used = 113.0 + _form(form)  # with the title of the table, its head, the line, the legend, and what is left out
+    is_stopped = any(one.level == "stop" for one in alerts)
     for one in alerts:
         used += 17 * _lines(one.beside, 14)
-        if one.level == "note":
+        if one.level == "check" and is_stopped:  # named in a sentence, beside the tag
+            used += 24 * _lines(one.headline, 12.7)
+        elif one.level == "note":
             used += 12 + 16 * _lines(one.message, 12)
         else:
             used += 13 + 17 * _lines(one.headline, 12.7)
