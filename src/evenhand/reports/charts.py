@@ -25,9 +25,14 @@ from evenhand.words import number
 LINKED: Final = 20
 """Up to this many assessors are drawn with their links: of more, lines hide each other."""
 
-_TICKS: Final = 5
+_TICKS: Final = (7, 5, 4, 3)
+"""How many ticks a scale has: the first of these whose labels a phone has room for."""
+
+_ROOM: Final = {"plane": 28, "bars": 20}
+"""For how many letters there is room along a scale."""
+
 _FINE: Final = 1000
-"""Ticks of a scale, for which a phone has room, and steps along it at which points stand."""
+"""Steps along a scale at which points stand."""
 
 _MANY: Final = 200
 """More points than this are small."""
@@ -138,13 +143,14 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An assessor on a circle: where, the name, on which side of the place it stands, and the shape of the group."""
+    """An assessor on a circle: where, the name, on which side and how far below it stands, the shape of the group."""
 
     x: str
     y: str
     name: str
     title: str
     side: str
+    below: str
     shape: str
 
 
@@ -210,7 +216,7 @@ def residuals(fit: Fit) -> Picture:
             found.assessors.tolist(), found.quantiles.tolist(), strict=True
         )
     ]
-    scale = axis([*found.quantiles.ravel().tolist(), 0.0], ticks=_TICKS)
+    scale = _axis([*found.quantiles.ravel().tolist(), 0.0], _ROOM["bars"])
     notes = [
         f"{found.meaning} Bars go from quartile to quartile, lines from 5% to 95%, the longest bar first.",
         "" if found.cells is None else f"The stronger a cell, the more of {panel.n_assessments:,} scores it has.",
@@ -232,7 +238,7 @@ def influence(fit: Fit) -> Picture:
         )
         for at in found.first.tolist()
     ]
-    scale = axis([*found.pull[found.first].tolist(), 0.0], ticks=_TICKS)
+    scale = _axis([*found.pull[found.first].tolist(), 0.0], _ROOM["bars"])
     right = _plane(
         found.error[found.drawn], found.pull[found.drawn], ("score less what the others predict, in points", title)
     )
@@ -246,7 +252,7 @@ def methods(compared: Comparison, fit: Fit) -> Picture:
     planes = []
     for by, at, r2 in found.pairs:
         one, two = (found.fits[which].values.estimate[found.members] for which in (by, at))
-        scale = axis([*one.tolist(), *two.tolist()], ticks=_TICKS)
+        scale = _axis([*one.tolist(), *two.tolist()], _ROOM["plane"])
         heading = f"R² {'–' if r2 is None else f'{r2:.2f}'}"
         titles = found.fits[by].name, found.fits[at].name
         points = _points(one, two, scale, scale)
@@ -279,7 +285,7 @@ def confidence(fit: Fit, compared: Comparison | None) -> Picture:
     half = len(rows) // 2
     gap = [Bar(f"… {found.between:,} between …", "")] if found.between else []
     drawn = Bars(
-        axis([0.0, found.reach], ticks=_TICKS),
+        _axis([0.0, found.reach], _ROOM["bars"]),
         f"spread of scores in {found.unit}",
         "Declared" if is_level else "Assessor",
         (*rows[:half], *gap, *rows[half:]),
@@ -303,8 +309,14 @@ def _span(low: float, high: float, digits: int) -> str:
     return f"{number(float(low), digits)} to {number(float(high), digits)}"
 
 
+def _axis(numbers: Sequence[float], room: int) -> Axis:
+    """Return a scale that shows all numbers, with as many ticks as there is room for, in letters."""
+    tried = [axis(numbers, ticks=ticks) for ticks in _TICKS]
+    return next((one for one in tried if sum(len(label) + 1.5 for _, label in one.labels()) <= room), tried[-1])
+
+
 def _plane(x: Floats, y: Floats, titles: tuple[str, str]) -> Plane:
-    across, up = axis(x.tolist(), ticks=_TICKS), axis([*y.tolist(), 0.0], ticks=_TICKS)
+    across, up = _axis(x.tolist(), _ROOM["plane"]), axis([*y.tolist(), 0.0], ticks=_TICKS[0])
     return Plane(across, up, titles, _points(x, y, across, up), is_dense=x.size > _MANY)
 
 
@@ -321,7 +333,7 @@ def _points(x: Floats, y: Floats, across: Axis, up: Axis) -> str:
 
 def _cells(counts: Floats, columns: Floats, rows: Floats, titles: tuple[str, str]) -> Plane:
     """Return cells with the numbers of points in them, in a few strengths."""
-    across, up = axis(columns.tolist(), ticks=_TICKS), axis(rows.tolist(), ticks=_TICKS)
+    across, up = _axis(columns.tolist(), _ROOM["plane"]), axis(rows.tolist(), ticks=_TICKS[0])
     x, y = _steps(columns, across), [_FINE - one for one in _steps(rows, up)]
     strength = np.ceil(len(_SHADES) * np.sqrt(counts / counts.max())).astype(int)
     paths = []
@@ -346,7 +358,7 @@ def _circle(found: Links, names: Sequence[object]) -> Circle:
     is_numbered = max(map(_width, found.names)) > _LONGEST
     number_of = {at: place for place, at in enumerate(order, start=1)}
     shown = [str(number_of[at]) if is_numbered else found.names[at] for at in range(count)]
-    reach = min(0.34, 0.5 - (_LETTER * max(map(_width, shown)) + 14) / _WIDE)
+    reach = min(0.31, 0.5 - (_LETTER * max(map(_width, shown)) + 14) / _WIDE)
     gap = np.cos(np.pi / count) - np.cos(3 * np.pi / count) if count > 3 else 1.0
     tall = max(reach * _WIDE, _LINE / gap, 60.0) if count > 1 else 0.0
     height = round(2 * (tall + 26))
@@ -361,9 +373,11 @@ def _circle(found: Links, names: Sequence[object]) -> Circle:
     )
     shapes = [*(_SHAPES[name] for name in labels.GROUP_SHAPES), _SHAPES[""]]
     group = np.minimum(found.component, labels.MOST_GROUPS).tolist()
-    sides = [_side(*place) if count > 1 else "right" for place in zip(x.tolist(), y.tolist(), strict=True)]
     return Circle(
-        nodes=tuple(Node(at_x[at], at_y[at], shown[at], str(names[at]), sides[at], shapes[group[at]]) for at in order),
+        nodes=tuple(
+            Node(at_x[at], at_y[at], shown[at], str(names[at]), *_side(float(x[at]), float(y[at])), shapes[group[at]])
+            for at in order
+        ),
         links=links,
         strength=round(min(0.8, max(0.35, 60 / max(len(links), 1))), 2),
         height=height,
@@ -376,8 +390,8 @@ def _circle(found: Links, names: Sequence[object]) -> Circle:
     )
 
 
-def _side(x: float, y: float) -> str:
-    """Return on which side of a place on a circle its name has room."""
-    if abs(x) < 0.1:
-        return "top" if y > 0 else "bottom"
-    return "right" if x > 0 else "left"
+def _side(x: float, y: float) -> tuple[str, str]:
+    """Return on which side of a place on a circle its name has room, and how far below, in pixels: away from links."""
+    if abs(x) < 0.1 and y:
+        return ("top", "-11") if y > 0 else ("bottom", "20")
+    return "left" if x < 0 else "right", f"{4 - 8 * y:.0f}"
