@@ -20,7 +20,7 @@ from evenhand.models.fit import Fit
 from evenhand.models.refined import Refinements
 from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
-from evenhand.reports.page import confidence_picture
+from evenhand.reports import charts
 from evenhand.words import together
 from panels import Floats, drawn_pairs, noisy_panel
 
@@ -395,8 +395,7 @@ def test_what_confidence_is_worth_has_one_source_for_alert_and_picture() -> None
         compared = eh.compare(panel, candidates=tried)
         worth = worth_of_confidence(compared)
         assert worth is not None
-        title = confidence_picture(eh.calibrate(panel), compared).to_dict()["title"]["text"]
-        assert " ".join(title) == worth.headline
+        assert charts.confidence(eh.calibrate(panel), compared).title == worth.headline
         verdicts[power] = worth.verdict
         said = [one.headline for one in alerts(eh.calibrate(panel), comparison=compared) if one.kind == "confidence"]
         assert said == ([worth.headline] if worth.is_idle else [])
