@@ -20,7 +20,7 @@ from evenhand.models.fit import Fit
 from evenhand.models.refined import Refinements
 from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
-from evenhand.reports.page import confidence_picture
+from evenhand.reports import charts
 from evenhand.words import together
 from panels import Floats, drawn_pairs, noisy_panel
 
@@ -157,7 +157,7 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert found.beside == f"By the other method nobody is in and {count} compete for 10 places."
     assert found.beside not in found.message, "said once, under the headline"
     assert not set(other.inside) & set(eh.decide(eh.rank(fit), 10).inside)
-    none = "No proposal is in by both methods: 3 are in by the method used alone."
+    none = "No proposal is in by both methods; 3 are in, but only by the method used."
     assert found.lines[0][0] == none, "what a folded alert shows too"
     assert "`shrink=True`" in found.remedy
     now = decided(fit, 10)
@@ -216,7 +216,11 @@ def test_another_method_by_which_few_open_places_change_is_a_note_and_many_a_che
                 if is_same and one.level == "check":
                     swapped.append(one)
                     assert one.headline.endswith(f"{len(new)} of the first 8 are others")
-                    named_new = one.lines[0][0].removeprefix("Its first 8 have ").partition(" instead of ")[0]
+                    named_new = (
+                        one.lines[0][0]
+                        .removeprefix("The first 8 of the other method have ")
+                        .partition(" instead of ")[0]
+                    )
                     assert set(re.findall(r"\d+", named_new)) == new
                 assert not is_clearly_better(fit, other.fit)
                 is_any = bool(other.inside or decision.inside)
@@ -353,8 +357,7 @@ def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
     assert "objects 2, 3, read by assessors 2, 3." in found.message
     who, what = eh.connectivity(apart).suggestions[0]
     assert found.remedy == (
-        f"One further score would join them, for example assessor {who} on object {what}; two or three would make it "
-        "hold."
+        f"One further score would join them, for example assessor {who} on object {what}; two or three would be safer."
     )
     objects, assessors = np.repeat(np.arange(8), 4), np.tile(np.arange(4), 8)
     perfect = eh.calibrate(Panel.from_arrays(objects, assessors, 50.0 + objects + 2.0 * assessors))
@@ -415,8 +418,7 @@ def test_what_confidence_is_worth_has_one_source_for_alert_and_picture() -> None
         compared = eh.compare(panel, candidates=tried)
         worth = worth_of_confidence(compared)
         assert worth is not None
-        title = confidence_picture(eh.calibrate(panel), compared).to_dict()["title"]["text"]
-        assert " ".join(title) == worth.headline
+        assert charts.confidence(eh.calibrate(panel), compared).title == worth.headline
         verdicts[power] = worth.verdict
         said = [one.headline for one in alerts(eh.calibrate(panel), comparison=compared) if one.kind == "confidence"]
         assert said == ([worth.headline] if worth.is_idle else [])
