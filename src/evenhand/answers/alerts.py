@@ -294,7 +294,9 @@ def _assumed(fit: Fit) -> Iterator[Alert]:
     many = {"things": plural(fit.panel.noun)}
     said = phrase("Their assessors are taken to be equally strict on the whole.")
     if fit.is_calibrated:
-        said = phrase("Their assessors are taken to be equally strict, and their {things} equally good, on the whole.", **many)
+        said = phrase(
+            "Their assessors are taken to be equally strict, and their {things} equally good, on the whole.", **many
+        )
     shown = phrase("Nobody has read work of both groups, so that no score shows it.")
     if groups > 2:
         shown = phrase("Nobody has read work of two groups, so that no score shows it.")
