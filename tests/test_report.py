@@ -963,3 +963,42 @@ def test_what_may_be_wrong_without_a_mistyped_score_stands_in_the_provisional_fr
     page = render(report)
     frame = page.index('class="provisional"')
     assert page.index("No decision yet") < frame < page.index("without one assessor each crosses the line")
+
+
+@pytest.mark.slow
+def test_numbers_of_a_groups_scale_stand_where_its_bars_have_them_at_any_width(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    eh.report(eh.calibrate(rooms(), per_component=True), path, comparison=False)
+    ends = "drawings => drawings.map((one) => one.getBoundingClientRect()).map((box) => [box.left, box.right])"
+    with open_browser() as context:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        for width in (1100, 768, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            scale, bars = (
+                np.array(page.eval_on_selector_all(f"#ranks {rows} .g svg:visible", ends))
+                for rows in ("tr.of-group", "tr[data-status]")
+            )
+            assert len(scale) == 2
+            assert np.abs(bars - scale[0]).max() < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1100])
+def test_a_search_and_a_filter_leave_only_what_they_say(width: int, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    eh.report(eh.calibrate(eh.demo()), path, top=10, comparison=False)
+    with open_browser() as context:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.set_viewport_size({"width": width, "height": 900})
+        page.click("#ranks .find button[data-status=out]")
+        assert set(
+            page.eval_on_selector_all(
+                "#ranks tr[data-status]:visible td.s", "all => all.map((one) => one.innerText.trim())"
+            )
+        ) == {"Out"}
+        page.click("#ranks .find button[data-status=all]")
+        page.fill("#ranks .find input", "P39")
+        shown = page.locator("#ranks tr[data-status]:visible th.o")
+        assert shown.all_inner_texts() == ["P39"]

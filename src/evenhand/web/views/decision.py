@@ -31,7 +31,7 @@ from evenhand.web.settling import by_hand, lines
 from evenhand.web.views.groups import groups_of, siblings
 from evenhand.web.views.reading import slips_of
 from evenhand.web.ways import next_steps, remedy, stop, until, ways_on, with_links
-from evenhand.words import quoted, translated
+from evenhand.words import called, quoted, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -84,8 +84,8 @@ def _shared(fit: Fit) -> str:
     if least == most:
         words = _("Each assessor shares work with %(most)s others.") % {"most": most}
     else:
-        told = {"least": least, "most": most, "who": quoted(scores.assessors[at])}
-        words = _("Each assessor shares work with %(least)s to %(most)s others; with fewest %(who)s.") % told
+        told = {"least": least, "most": most, "who": called(scores.assessors[at], "assessor")}
+        words = _("Each assessor shares work with %(least)s to %(most)s others, %(who)s with the fewest.") % told
     if fit.connectivity.bridges.size:
         return words + " " + _("Some comparisons hang on a single score.")
     return words + " " + _("No comparison hangs on a single score.")
