@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.answers.alerts import Alert, alerts
+from evenhand.answers.alerts import Alert, alerts, all_clear
 from evenhand.answers.decision import Decision
 from evenhand.answers.heldout import leverages
 from evenhand.answers.support import Rival, asked_by, is_clearly_better, supported, worth_of_confidence
@@ -364,6 +364,29 @@ def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
     assert only(alerts(perfect, decided(perfect, 3)), "perfect_agreement").level == "note"
     few = eh.calibrate(Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [8.0, 7.0, 7.0, 6.0]))
     assert only(alerts(few, decided(few, 1)), "few_scores").level == "check"
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_groups_that_are_compared_on_an_assumption_come_before_all_else_that_is_to_be_checked(groups: int) -> None:
+    block = np.repeat(np.arange(4), 3) + 4 * np.arange(groups)[:, None], np.tile(np.arange(3), 4)
+    who = block[1] + 3 * np.arange(groups)[:, None]
+    score = np.random.default_rng(4).normal(60, 8, who.size).round()
+    panel = Panel.from_arrays(block[0].ravel(), who.ravel(), score)
+    assert eh.connectivity(panel).n_components == groups
+    for fit, words in (
+        (eh.refine(panel, shrink=True), "equally strict, and their objects equally good, on the whole"),
+        (eh.simple_average(panel), "equally strict on the whole"),
+    ):
+        found = alerts(fit, decided(fit, 3), comparison=eh.compare(panel, per_component=True))
+        assert [one.level for one in found if one.kind == "groups"] == []
+        assert found[0].kind == "assumed"
+        assert found[0].level == "check"
+        assert found[0].headline == f"{groups} groups are compared on an assumption"
+        assert words in found[0].message
+        assert f"Nobody has read work of {'both' if groups == 2 else 'two'} groups" in found[0].message
+        assert all_clear(found, fit, decided(fit, 3)) == ""
+    whole = Panel.from_arrays(block[0][0], block[1], score[:12])
+    assert "assumed" not in {one.kind for one in alerts(eh.refine(whole, shrink=True))}
 
 
 def test_values_beyond_a_scale_that_shows_its_ends_are_said() -> None:

@@ -349,6 +349,17 @@ def test_a_report_on_groups_ranks_nothing_across_them_and_names_methods_in_words
     assert "the assessors of each from generous to strict." in page
 
 
+def test_groups_that_are_compared_on_an_assumption_are_said_so_first_in_report_and_minutes_and_once() -> None:
+    made = make_report(eh.refine(apart(), shrink=True), top=2)
+    page = render(made)
+    assert made.clear == ""
+    assert made.decision[1].startswith("2 groups are compared on an assumption. Their assessors are taken to be")
+    minutes = page.partition("<blockquote>")[2].partition("</blockquote>")[0]
+    assert minutes.count("on an assumption") == 1
+    assert page.index("2 groups are compared on an assumption") < page.index("<h1")
+    assert "through the priors alone" not in page, "the alert says it"
+
+
 def test_whether_another_method_changes_the_order_within_groups_is_said() -> None:
     generator = np.random.default_rng(3)
     pairs = [(o, a) for o in range(24) for a in generator.permutation(4)[:2] + 4 * (o // 12)]

@@ -1,5 +1,6 @@
 """The web application without a browser: the journey of a chair, what is kept, who may come in."""
 
+import html
 import io
 import json
 import os
@@ -17,6 +18,7 @@ from click.testing import CliRunner
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.data import demo_path
+from evenhand.reports.page import make_report, render
 from web import application, client, opened, seen, settled
 
 WIDE = b"Proposal,Adeyemi,Brandt,Ito,Average\nP1,60,70,8O,65\nP2,50,,55,52\nP3,40,42,41,41\nP4,,52,51,51\n"
@@ -422,10 +424,19 @@ def test_each_group_of_a_panel_that_falls_apart_is_decided_by_itself(chair: Any,
     assert "No decision yet" in heading(page)
     address, _sent, words = next(one for one in forms_in(page.content.decode()) if one[2].startswith("Decide on each"))
     assert words == "Decide on each group by itself"
-    assert chair.post(address).url == "/"
+    first = chair.post(address).url
     listed = chair.get("/").content.decode()
     made = re.findall(r'href="/panels/(\d+)/">' + f"{layout} apart" + r", group (\d)<", listed)
-    assert sorted(group for _number, group in made) == ["1", "2"]
+    assert [group for _number, group in made] == ["1", "2"]
+    assert first == f"/panels/{made[0][0]}/"
+    page = seen(chair, first)
+    assert "Group 1 of 2. Next: group 2" in text(page)
+    assert f'<a href="/panels/{made[1][0]}/">Next: group 2</a>' in page.content.decode()
+    assert "6 proposals of other groups are left out." in text(page)
+    assert re.search(r"One change was made by hand\. Other groups left out \(\d+ scores\)", text(page))
+    chair.post(f"/panels/{made[1][0]}/choices", {"places": "3"})  # so that it was changed last
+    again = re.findall(r'href="/panels/\d+/">' + f"{layout} apart" + r", group (\d)<", chair.get("/").content.decode())
+    assert again == ["1", "2"]
     file = tmp_path / "apart.csv"
     file.write_bytes(content)
     whole = eh.read_panel(file)
@@ -467,6 +478,62 @@ def test_a_group_is_left_out_with_a_reason_or_compared_by_shrinking(chair: Any, 
     record = text(chair.get(f"{place}record"))
     assert re.search(r"Left out: group 2, read by \w+, \w+, \w+ +read for another prize", record)
     assert record.count("read as –") == 0
+    said = "6 proposals of group 2 are left out: read for another prize."
+    assert said in page
+    report = seen(chair, f"{place}out/report.html?show=report").content.decode()
+    assert report.index("<h1") < report.index(said) < report.index('id="ranks"')
+    assert said in report.partition("<blockquote>")[2].partition("</blockquote>")[0]
+    book = openpyxl.load_workbook(io.BytesIO(seen(chair, f"{place}out/results.xlsx").content))
+    assert said in [row[0] for row in book.worksheets[0].iter_rows(max_row=6, max_col=1, values_only=True)]
+    settled(lambda: chair.post(f"{place}freeze", follow=True))
+    at = re.search(r"/frozen/(\d+)/verify", chair.get(f"{place}record").content.decode())
+    assert at is not None
+    assert "Unchanged" in text(settled(lambda: chair.post(f"{place}frozen/{at[1]}/verify", follow=True)))
+
+
+def test_what_was_left_out_at_one_click_is_one_change_and_taken_back_at_one(chair: Any) -> None:
+    panel = opened(chair, "apart.csv", two_groups("long"))
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    place = f"/panels/{panel}/"
+    rows = two_groups("long").decode().splitlines()
+    number = next(at + 1 for at, row in enumerate(rows) if ",Gus," in row)
+    corrected = {"row": number, "column": "score", "text": "55", "reason": "asked Gus"}
+    chair.post(f"{place}reading/correct", corrected)
+    assert "1 score is left out or changed by hand: asked Gus." in text(seen(chair, place))
+    chair.post(f"{place}groups", {"group": "2", "reason": "another prize"})
+    page, reading = text(seen(chair, place)), seen(chair, f"{place}reading")
+    count = sum(row.split(",")[1] in ("Eva", "Finn", "Gus") for row in rows[1:])
+    assert f"One change was made by hand. Group 2 left out ({count} scores)" in page
+    assert "read as" not in page
+    assert f"Group 2 left out ({count} scores)" in text(reading)
+    assert "corrected by hand" not in text(reading), "the list of changes says it"
+    undo = re.findall(rf'action="({place}reading/undo/\d+)"', reading.content.decode())
+    assert len(undo) == 1
+    chair.post(undo[0])
+    assert f"Taken back: Group 2 left out ({count} scores)" in text(chair.get(f"{place}record"))
+    page = text(seen(chair, place))
+    assert "No decision yet" in page
+    assert f"Row {number}, score:" in page, "what was corrected before holds again"
+    assert "One cell was settled by hand" in page
+
+
+def test_an_assessor_who_is_left_out_is_said_so_with_the_reason_under_the_headline(chair: Any) -> None:
+    place = chair.post("/demo").url
+    seen(chair, place)
+    who = eh.demo().assessors[3]
+    count = int(eh.demo().assessor_assessments[3])
+    at = chair.post(f"{place}what-if/new", {"trial": f"without:{who}"}).url
+    seen(chair, at)
+    chair.post(f"{at}/save", {"reason": "A conflict of interest."})
+    page = text(seen(chair, place))
+    name = who if not who.isdigit() else f"Assessor {who}"
+    assert f"{name} is left out ({count} scores): A conflict of interest." in page
+    assert f"One change was made by hand. {name} left out ({count} scores)" in page
+    record = text(chair.get(f"{place}record"))
+    assert record.count("conflict of interest") == 1
+    assert "read as" not in record
+    answer = seen(chair, f"{place}out/report.html?show=report").content.decode()
+    assert f"{name} is left out ({count} scores): A conflict of interest." in answer
 
 
 def test_where_who_enters_is_less_likely_to_have_a_place_than_who_leaves_it_is_said_why(chair: Any, demo: int) -> None:
@@ -617,6 +684,117 @@ def test_a_group_is_not_parted_cell_by_cell_where_a_score_has_several_cells(chai
     assert not [words for _address, _sent, words in forms_in(page.content.decode()) if "group by itself" in words]
     chair.post(f"{place}groups", {"group": "2", "reason": "x"})
     assert "Nothing was changed." in text(seen(chair, place))
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("cwc", "Values are in points: each assessor’s standard is taken out; surer scores count more."),
+        ("sa", "Values are in points: plain averages of scores."),
+        ("cwa", "Values are in points: averages of scores; surer scores count more."),
+    ],
+)
+def test_what_values_are_goes_by_the_method_on_pages_and_in_reports(chair: Any, method: str, words: str) -> None:
+    from evenhand.web.calibrating import fit_by
+
+    place = chair.post("/demo").url
+    chair.post(f"{place}choices", {"method": method})
+    fit = fit_by(eh.demo(), {"method": method}).combined
+    report = html.unescape(render(make_report(fit, top=10, comparison=False)))
+    for page in (html.unescape(seen(chair, place).content.decode()), report):
+        assert words in page
+        assert ("calibrated value with 90% interval" in page) == (method == "cwc")
+        assert "value with 90% interval" in page
+
+
+def test_the_record_calls_a_method_as_the_menu_does(chair: Any) -> None:
+    panel = opened(chair, "plain.csv", two_groups("long"))
+    seen(chair, f"/panels/{panel}/")
+    chair.post(f"/panels/{panel}/choices", {"method": "cwc", "refinement": "shrink"})
+    said = re.search(r"Method set to ([\w -]+)", text(chair.get(f"/panels/{panel}/record")))
+    assert said is not None
+    assert said[1] == "calibration"
+    place = chair.post("/demo").url
+    seen(chair, place)
+    chair.post(f"{place}choices", {"method": "cwa"})
+    chair.post(f"{place}choices", {"method": "cwc"})
+    assert "Method set to calibration with confidence" in text(chair.get(f"{place}record"))
+
+
+def test_evidence_says_of_groups_whether_they_are_compared_and_which_methods_cannot(chair: Any) -> None:
+    panel = opened(chair, "apart.csv", two_groups("long"))
+    chair.post(f"/panels/{panel}/choices", {"places": "2"})
+    page = seen(chair, f"/panels/{panel}/evidence")
+    assert "The panel falls into 2 groups that cannot be compared" in text(page)
+    assert "This says nothing on how the groups compare." in text(page)
+    assert not [words for address, _sent, words in forms_in(page.content.decode()) if address.endswith("/choices")]
+    chair.post(f"/panels/{panel}/choices", {"refinement": "shrink"})
+    page = text(seen(chair, f"/panels/{panel}/evidence"))
+    assert "2 groups are compared on an assumption" in page
+    assert "cannot be compared" not in page
+    assert "This says nothing" not in page
+    assert re.search(r"Calibration +– +cannot join the groups", page)
+
+
+def test_what_is_frozen_under_a_stop_is_provisional_and_later_edits_are_set_beside_it(chair: Any) -> None:
+    panel = opened(chair, "apart.csv", two_groups("long"))
+    place = f"/panels/{panel}/"
+    chair.post(f"{place}choices", {"places": "2"})
+    seen(chair, place)
+    page = text(settled(lambda: chair.post(f"{place}freeze", follow=True)))
+    assert "A provisional state is frozen. Later edits do not change it." in page
+    assert "The decision is frozen" not in page
+    assert re.search("code computed from scores.*Provisional +apart ", page)
+    assert "Frozen as provisional: apart" in page
+    chair.post(f"{place}groups", {"group": "2", "reason": "another prize"})
+    seen(chair, place)
+    page = text(settled(lambda: chair.post(f"{place}freeze", follow=True)))
+    assert "The decision is frozen. Later edits do not change it." in page
+    assert "Nothing has changed since." in page
+    counts = re.search(r"As it stands: (\d+) in, (\d+) open, (\d+) out", page)
+    assert counts is not None
+    chair.post(f"{place}choices", {"places": "6"})
+    seen(chair, place)
+    page = text(chair.get(f"{place}record"))
+    assert f"Now differs from the frozen: 6 in instead of {counts[1]}" in page
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_a_score_that_joins_the_groups_is_added_listed_confirmed_and_taken_back(
+    chair: Any, layout: str, tmp_path: Path
+) -> None:
+    content = two_groups(layout)
+    panel = opened(chair, "apart.csv", content)
+    place = f"/panels/{panel}/"
+    chair.post(f"{place}reading/settings", {"go": "1"})
+    chair.post(f"{place}choices", {"places": "2"})
+    page = seen(chair, place)
+    asked = re.search(r"Have (\w+) also score “?([\w ]+)”?:", text(page))
+    assert asked is not None
+    link = re.search(r'href="([^"]*#add)">Add a score that has come in<', page.content.decode())
+    assert link is not None
+    form = seen(chair, html.unescape(link[1]).removesuffix("#add")).content.decode()
+    assert f'name="assessor" list="known-assessors" value="{asked[1]}"' in form
+    given = {"object": asked[2], "assessor": asked[1], "score": "61", "reason": "came by mail"}
+    for bad in ({"score": "good"}, {"object": ""}, {"reason": ""}):
+        chair.post(f"{place}reading/add", given | bad)
+        assert "No decision yet" in heading(seen(chair, place))
+    chair.post(f"{place}reading/add", given)
+    page = text(seen(chair, place))
+    assert "2 of 12 proposals can be chosen" in page
+    assert f"is added, 61 from {asked[1]} for " in page
+    assert "came by mail." in page
+    chair.post(f"{place}reading/add", given)
+    assert "already: correct that score" in text(seen(chair, place))
+    assert chair.get(f"{place}original").content == content
+    settled(lambda: chair.post(f"{place}freeze", follow=True))
+    confirmed_by_the_command_line(chair, panel, tmp_path)
+    reading = seen(chair, f"{place}reading")
+    assert f"Score added: 61 from {asked[1]} for {asked[2]}" in text(reading)
+    undo = re.findall(rf'action="({place}reading/undo/\d+)"', reading.content.decode())
+    assert len(undo) == 1
+    chair.post(undo[0])
+    assert "No decision yet" in heading(seen(chair, place))
 
 
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:

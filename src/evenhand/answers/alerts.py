@@ -192,6 +192,7 @@ def alerts(
     found = [*_groups(fit), *_far_scores(fit, decision)]
     if provisional(found) is not None:  # all else would be said of scores that must be checked first
         return found
+    found[:0] = _assumed(fit)
     if decision is not None:
         found += _hanging(decision, deletions)
         found += _supported(decision, comparison)
@@ -282,6 +283,29 @@ def _groups(fit: Fit) -> Iterator[Alert]:
         phrase("The panel falls into {groups} groups that cannot be compared", groups=groups),
         (("", phrase("Nothing says whether one group is better or its assessors more generous.")), *lines),
         remedy=remedy,
+    )
+
+
+def _assumed(fit: Fit) -> Iterator[Alert]:
+    """Say where groups of which nobody has read two are compared all the same."""
+    groups = fit.connectivity.n_components
+    if groups < 2 or fit.values.component.max():
+        return
+    many = {"things": plural(fit.panel.noun)}
+    said = phrase("Their assessors are taken to be equally strict on the whole.")
+    if fit.is_calibrated:
+        said = phrase(
+            "Their assessors are taken to be equally strict, and their {things} equally good, on the whole.", **many
+        )
+    shown = phrase("Nobody has read work of both groups, so that no score shows it.")
+    if groups > 2:
+        shown = phrase("Nobody has read work of two groups, so that no score shows it.")
+    yield Alert(
+        "check",
+        "assumed",
+        phrase("{groups} groups are compared on an assumption", groups=f"{groups:,}"),
+        ((said, shown),),
+        remedy=_joining(fit),
     )
 
 

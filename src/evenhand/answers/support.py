@@ -12,6 +12,7 @@ from evenhand.answers.advice import NOTHING, Recommendation, mean_loss
 from evenhand.answers.decision import Decision, Status
 from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
 from evenhand.look import status_word
+from evenhand.models.average import SA
 from evenhand.models.fit import Fit, Model
 from evenhand.words import argument, called, count_of, lowered, number, phrase, sentence, term, together
 
@@ -173,7 +174,8 @@ def values_mean(fit: Fit) -> str:
     'Values are in points: each assessor’s standard is taken out; surer scores count more.'
     """
     panel, model = fit.panel, fit.model
-    said = [phrase("each assessor’s standard is taken out") if fit.is_calibrated else phrase("averages of scores")]
+    averages = phrase("plain averages of scores") if model == SA else phrase("averages of scores")
+    said = [phrase("each assessor’s standard is taken out") if fit.is_calibrated else averages]
     if panel.confidence != "none" and model.uses_confidence:
         said.append(phrase("surer scores count more"))
     further = method_means("+".join(model.method.split("+")[1:]), panel.confidence)

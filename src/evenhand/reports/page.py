@@ -154,7 +154,8 @@ class Report:
     ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, and ``clear``
     that nothing is; ``supported`` is the method that the scores support, with the reason, ``rule`` what it was found
     by, ``is_clear`` whether it clearly predicts better than the one used, and ``asked`` the options that ask for it.
-    ``entered`` is the number of scores with those that are left out until they are checked.
+    ``entered`` is the number of scores with those that are left out until they are checked, ``changes`` what was left
+    out or changed by hand, in sentences.
     """
 
     fit: Fit
@@ -179,6 +180,7 @@ class Report:
     rule: str = ""
     is_clear: bool = True
     entered: int = 0
+    changes: tuple[str, ...] = ()
 
 
 def make_report(
@@ -191,6 +193,7 @@ def make_report(
     comparison: Comparison | bool = True,
     candidates: Sequence[Refinements] | None = None,
     choice: Choice | None = None,
+    changes: Sequence[str] = (),
     title: str = "Results of the panel",
 ) -> Report:
     """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
@@ -216,6 +219,7 @@ def make_report(
         # what may be wrong without what must be checked is told beside what comes out without it
         further = [] if stops and without is None else alerts(fit, decision, comparison=compared, deletions=deletions)
         alerted = [*stops, *further]
+        said = _decision_words(fit, ranking, decision, alerted) if ranking else _no_decision_words(fit, top, reason)
         return Report(
             fit=fit,
             title=title,
@@ -233,9 +237,7 @@ def make_report(
             reliability=_tried(lambda: summarise_reliability(found), notes)
             if fit.panel.n_assessments <= LARGEST
             else None,
-            decision=_no_decision_words(fit, top, reason)
-            if ranking is None
-            else _decision_words(fit, ranking, decision, alerted),
+            decision=[said[0], *changes, *said[1:]],
             method=_method_words(fit, ranking, mark, entered - fit.panel.n_assessments),
             mark=mark,
             pictures=_pictures(fit, compared, notes),
@@ -245,6 +247,7 @@ def make_report(
             rule="" if compared is None else " ".join([rule(fit, compared), *_by_better(fit, compared)]),
             is_clear=_is_clear(fit, compared),
             entered=entered,
+            changes=tuple(changes),
         )
 
 
@@ -375,7 +378,8 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, alert
         return _leading(fit, ranking)
     stops = [one for one in alerted if one.level == "stop"]
     headline = decision.headline(by_method=any(one.doubtful for one in alerted))
-    said = [f"{headline}.", *(one.beside for one in alerted)]
+    assumed = [one.message for one in alerted if one.kind == "assumed"]
+    said = [f"{headline}.", *assumed, *(one.beside for one in alerted)]
     if stops:
         said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
     said.append(decision.meaning())
@@ -527,7 +531,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     written = datetime.now(UTC) if made is None else made
     told = None if report.supported is None else report.supported.method
     form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], report.asked)
-    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, report.clear)
+    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, " ".join([*report.changes, report.clear]))
     laid_out = blocks.context(fit, verdict, rows, sheet=(sheet.rows, sheet.more_rows))
     on_sheet = sum(len(block.rows) for part in laid_out["table"].parts for block in part if block.is_printed)
     has_rest = on_sheet < len(rows) or form.ticked == "annex"
@@ -590,7 +594,8 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         all_notes=[
             note
             for note in notes
-            if note["kind"] not in ("evidence", *(["not_comparable"] if stops else [])) and note["message"] not in said
+            if note["kind"] not in ("evidence", "joined_by_priors", *(["not_comparable"] if stops else []))
+            and note["message"] not in said
         ],
         technical_notes=[_in_words(note, fit) for note in notes if note["kind"] == "evidence"],
     )

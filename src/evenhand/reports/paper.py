@@ -163,7 +163,8 @@ def sheet_of(
 ) -> Sheet:
     """Return the room that alerts, lists and the form leave for the table, by the lengths of what they say.
 
-    ``said`` is what is said of the decision where there is none, ``clear`` that nothing speaks against it.
+    ``said`` is what is said of the decision where there is none, ``clear`` what was changed by hand, and that nothing
+    speaks against it.
     """
     used = 113.0 + _form(form)  # with the title of the table, its head, the line, the legend, and what is left out
     is_stopped = any(one.level == "stop" for one in alerts)

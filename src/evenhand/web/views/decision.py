@@ -27,7 +27,8 @@ from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
-from evenhand.web.views.groups import groups_of
+from evenhand.web.settling import by_hand, lines
+from evenhand.web.views.groups import groups_of, siblings
 from evenhand.web.views.reading import slips_of
 from evenhand.web.ways import next_steps, remedy, stop, until, ways_on, with_links
 from evenhand.words import called, quoted, translated
@@ -121,8 +122,9 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> Ht
     def show(answer: Answer) -> HttpResponse:
         looked: Looked | None = looking(panel).result
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
-        corrections = list(panel.corrections.filter(undone=None))
-        context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
+        settled = by_hand(panel)
+        context = shown(panel, answer) | {"unread": unread, "settled": settled}
+        context |= {"changes": lines(settled, answer.found.combined.panel), "siblings": siblings(panel, settled)}
         context |= _alerts(panel, answer, context) | {"groups": groups_of(panel, answer)}
         context |= {"slips": slips_of(panel, looked, _slips(answer))} | _picks(answer)
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
@@ -176,16 +178,19 @@ def choose(request: HttpRequest, pk: int) -> HttpResponse:
     if choices != panel.choices:
         panel.choices = choices
         panel.keep("choices")
-        panel.say("; ".join(_set_to(name, value) for name, value in given.items()))
+        looked: Looked | None = looking(panel).result
+        scores = None if looked is None else looked.scores
+        offered = METHODS if scores is None else methods_for(scores, choices)
+        panel.say("; ".join(_set_to(name, value, offered) for name, value in given.items()))
     return redirect("decision", pk)
 
 
-def _set_to(name: str, value: Any) -> str:
-    """Return a choice as it stands in the record."""
+def _set_to(name: str, value: Any, methods: Mapping[str, Any]) -> str:
+    """Return a choice as it stands in the record; methods are called as the menu calls them."""
     if name == "places":
         return _("Places set to %(places)s") % {"places": value}
     if name == "method":
-        return _("Method set to %(method)s") % {"method": METHODS.get(value, value)}
+        return _("Method set to %(method)s") % {"method": in_brief(methods.get(value, value))[0]}
     if name == "refinement":
         return _("Refinement set to %(words)s") % {"words": REFINEMENTS[value][0]}
     return _("Zero bias set to %(gauge)s") % {"gauge": value}

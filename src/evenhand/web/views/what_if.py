@@ -19,10 +19,11 @@ from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, ch
 from evenhand.web.forms import Change, Named, Saved
 from evenhand.web.models import Panel, Scenario
 from evenhand.web.pages import page, when_done
-from evenhand.web.reading import looking, scores_of
-from evenhand.web.trying import Tried, cells_of, trying, with_choices
+from evenhand.web.reading import looking, scores_of, text_at
+from evenhand.web.settling import leave_out
+from evenhand.web.trying import Tried, cells_of, changes_of, trying, with_choices
 from evenhand.web.views.decision import shown
-from evenhand.web.views.reading import save_correction, text_at
+from evenhand.web.views.reading import save_correction
 from evenhand.web.ways import BETWEEN
 from evenhand.words import called, quoted, sentence
 
@@ -384,6 +385,8 @@ def save(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     with transaction.atomic():
         for row, column, text in cells:
             save_correction(panel, row, column, text_at(table, row, column), text, reason, scores)
+        for who in changes_of(one.changes)["without"]:
+            leave_out(panel, scores, table, [who], reason, kind="assessor", name=who)
         panel.choices, panel.options = wanted["choices"], wanted["options"]
         panel.keep("choices", "options")
         panel.say(_("Saved: %(changes)s") % {"changes": "; ".join(in_words(change) for change in one.changes)}, reason)
