@@ -284,8 +284,14 @@ def test_what_if_shows_who_moves_and_undo_takes_it_back(chair: Any, demo: int) -
     chair.post(f"{scenario}/change", {"without": "Kaur"})
     chair.post(f"{scenario}/change", {"score_of": "P32\x1fJansen", "score": "61"})
     page = seen(chair, scenario)
-    assert heading(page) == "Without Kaur and with 61 from Jansen for P32, 2 of the 10 places change hands"
-    assert "P39 and P32 enter; P25 and P16 leave; P05 is no longer in." in text(page)
+    assert (
+        heading(page)
+        == "Without Kaur and with 61 from Jansen for P32, 2 of the first 10 change, and 1 of 3 is no longer in"
+    )
+    assert (
+        "P05 is no longer in; P39 is no longer out; P39 and P32 enter the first 10; P25 and P16 leave the first 10."
+        in text(page)
+    )
     chair.post(f"{scenario}/undo", {"which": "0"})
     assert "Kaur" not in heading(seen(chair, scenario))
     chair.post(f"{scenario}/redo")
@@ -303,11 +309,11 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
         assert words in text(page)
     scenario = chair.post(f"{place}/new", {"trial": "without:Kaur"}).url
-    assert heading(seen(chair, scenario)).startswith("Without Kaur, 1 of the 10 places changes hands")
+    assert heading(seen(chair, scenario)).startswith("Without Kaur, 1 of the first 10 changes")
     page = seen(chair, place)
     assert "without:Kaur" not in page.content.decode()
     assert "Without Kaur" in text(page)
-    assert "1 of the 10 places changes hands P39 enters; P25 leaves" in text(page)
+    assert "P39 enters the first 10; P25 leaves the first 10" in text(page)
     chair.post(f"{scenario}/change", {"places": "9"})
     assert "Without Kaur, with 9 places" in text(seen(chair, place))
     evidence = seen(chair, f"/panels/{demo}/evidence")
@@ -587,7 +593,7 @@ def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
     monkeypatch.setattr("evenhand.answers.alerts._LINES", 1)  # as where many statuses hang on somebody
     chair.post(f"/panels/{demo}/choices", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
     page = re.sub(r"</?a\b[^>]*>", "", seen(chair, f"/panels/{demo}/").content.decode())
-    assert "<b>In only with one assessor:</b> P23 (Dubois)." in page
+    assert "<b>In now, but beyond place 10 without one assessor:</b> P23 (without Dubois)." in page
     page = text(seen(chair, f"/panels/{demo}/what-if"))
     for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
         assert words in page
@@ -599,8 +605,8 @@ def test_who_has_no_score_left_drops_out_of_a_scenario(chair: Any, demo: int) ->
         chair.post(f"{scenario}/change", {"without": who})
     page = text(seen(chair, scenario))
     assert (
-        "P14 enters; P21 has no score left and drops out; P05 and P23 are no longer in; P15 and P37 are no longer out."
-        in page
+        "P05 and P23 are no longer in; P15 and P37 are no longer out; P21 has no score left and drops out; "
+        "P14 enters the first 10." in page
     )
     assert "Scenario In 1 Open 21 Out 17 9 of the 10 as saved; P21 without a score now" in page
     assert "Open → –, then no score left" in page
