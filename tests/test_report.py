@@ -382,9 +382,7 @@ def test_whether_another_method_changes_the_order_within_groups_is_said() -> Non
         ]
         clause = "; ".join(inside)
     assert report.rule.endswith(f"By it {clause}.")
-    better = "predicts better" if report.is_clear else "the scores slightly prefer"
-    name = "calibration, pulled towards the mean"
-    assert report.decision[-1] == f"By the method that {better} ({name}), not used unless asked for, {clause}."
+    assert not any("predicts better" in said for said in report.decision), "groups must be joined first"
 
 
 def test_weights_read_alike_in_the_table_of_scores_and_in_what_moves_the_value() -> None:
@@ -929,7 +927,7 @@ def test_titles_stand_beside_the_objects_on_the_page(tmp_path: Path) -> None:
     assert ">S1</bdi></a><span>On &lt;tea&gt;</span>" in page.read_text(encoding="utf-8")
 
 
-def test_where_memory_is_capped_the_page_is_written_without_pictures(tmp_path: Path) -> None:
+def test_where_memory_is_capped_the_page_has_its_pictures_all_the_same(tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="only some systems limit memory")
     code = (
         "import resource\nresource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))\n"
@@ -939,5 +937,18 @@ def test_where_memory_is_capped_the_page_is_written_without_pictures(tmp_path: P
     command = [sys.executable, "-c", code, "report", str(demo_path()), "--quick", "--top", "10", "-o", str(page)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "no pictures in its annex" in done.stderr
-    assert "<figure>" not in page.read_text(encoding="utf-8")
+    assert "Note:" not in done.stderr
+    drawn = re.findall(r'<figure class="of-([\w-]+)">', page.read_text(encoding="utf-8"))
+    assert sorted(drawn) == ["assessor-graph", "confidence", "influence", "methods", "residuals"]
+
+
+def test_what_may_be_wrong_without_a_mistyped_score_stands_in_the_provisional_frame() -> None:
+    fit = eh.calibrate(eh.demo())
+    score = fit.panel.score.copy()
+    score[37] = 100 * score[37]
+    report = make_report(eh.calibrate(replace(fit.panel, score=score)), top=10)
+    kinds = [one.kind for one in report.alerts]
+    assert kinds[:2] == ["mistyped", "hangs_on_assessor"]
+    page = render(report)
+    frame = page.index('class="provisional"')
+    assert page.index("No decision yet") < frame < page.index("without one assessor each crosses the line")

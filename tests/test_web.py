@@ -308,8 +308,12 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     assert "1 of the 10 places changes hands P39 enters; P25 leaves" in text(page)
     chair.post(f"{scenario}/change", {"places": "9"})
     assert "Without Kaur, with 9 places" in text(seen(chair, place))
-    evidence = text(seen(chair, f"/panels/{demo}/evidence"))
-    assert "Calibration with confidence, pulled towards the mean" in evidence
+    evidence = seen(chair, f"/panels/{demo}/evidence")
+    assert "Calibration with confidence, pulled towards the mean" in text(evidence)
+    circle = re.search(r'<figure class="graph">.*?</figure>', evidence.content.decode(), re.DOTALL)
+    assert circle is not None
+    assert circle[0].count('class="node"') == eh.demo().n_assessors
+    assert "style=" not in circle[0]
     assert "Thin evidence counts less" in text(page)  # as in the menu
     scenario = chair.post(f"{place}/new", {"trial": "method"}).url
     assert heading(seen(chair, scenario)).startswith("Assuming that thin evidence counts less, ")
@@ -338,7 +342,7 @@ def test_whom_another_method_moves_is_named_where_it_is_offered(chair: Any, demo
     used, other = first(eh.calibrate(eh.demo())), first(eh.refine(eh.demo(), eh.Refinements(shrink=True)))
     new, gone = ([label for label in one if label not in two] for one, two in ((other, used), (used, other)))
     assert new
-    words = f"Its first 10 have {' and '.join(new)} instead of {' and '.join(gone)}."
+    words = f"The first 10 of the other method have {' and '.join(new)} instead of {' and '.join(gone)}."
     chair.post(f"/panels/{demo}/choices", {"places": "10"})
     for place in ("evidence", "what-if"):
         assert words in text(seen(chair, f"/panels/{demo}/{place}"))

@@ -270,7 +270,7 @@ class Rival:
         noun, gone, new = self.made.fit.panel.noun, self.gone, self.new
         if not gone and not new:
             counts = {"count": f"{len(self.entering):,}", "places": f"{self.made.places:,}"}
-            return phrase("By the method that predicts better, {count} of the first {places} are others", **counts)
+            return phrase("By the method that predicts better, {count} of the first {places} change", **counts)
         if gone and new:
             for most, room in ((max(len(gone), len(new)), _SHORT), (_FIRST, 2 * _SHORT)):  # all of them, or the first
                 names = {"gone": together(gone, noun, most), "new": together(new, noun, most)}
@@ -329,8 +329,8 @@ class Rival:
         if not both:
             told = {"thing": term(self.made.fit.panel.noun), "count": f"{len(self.made.inside):,}"}
             if len(self.made.inside) == 1:
-                return phrase("No {thing} is in by both methods: {count} is in by the method used alone.", **told)
-            return phrase("No {thing} is in by both methods: {count} are in by the method used alone.", **told)
+                return phrase("No {thing} is in by both methods; {count} is in, but only by the method used.", **told)
+            return phrase("No {thing} is in by both methods; {count} are in, but only by the method used.", **told)
         noun, said = self.made.fit.panel.noun, []
         if self.gone and self.new:
             said.append(phrase("In only by the method used: {names}.", names=together(self.gone, noun, _NAMED)))
@@ -345,7 +345,7 @@ class Rival:
             if self.made.places == 1:
                 yield phrase("By it {now} is first instead of {before}.", **names)
             else:
-                yield phrase("Its first {places} have {now} instead of {before}.", **names)
+                yield phrase("The first {places} of the other method have {now} instead of {before}.", **names)
 
     def _nearer(self, means: str) -> tuple[str, str]:
         """Return why it is to be believed: by how much it predicts better, and what sets it apart."""

@@ -359,10 +359,10 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
 
     @translated(None)
     def work() -> dict[str, Any]:
-        from evenhand import plots
         from evenhand.answers.compare import compare
         from evenhand.answers.support import supported
-        from evenhand.reports.page import by_error, picture, why_no_charts
+        from evenhand.reports import charts
+        from evenhand.reports.page import by_error
         from evenhand.reports.summary import summarise_comparison
 
         answer: Answer = base.outcome()
@@ -370,14 +370,10 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         compared = None
         if answer.fit.model.why_not("refit") is None and scores.criterion is None:
             compared = compare(scores, per_component=answer.fit.per_component)
-        charts = {}
-        if why_no_charts() is None and scores.n_assessors <= _CIRCLE:
-            charts = {
-                "graph": picture("assessor-graph", plots.assessor_graph(scores)),
-            }
+        graph = charts.assessor_graph(answer.fit) if scores.n_assessors <= _CIRCLE else None
         comparison = None if compared is None else summarise_comparison(compared, answer.alerts)
         told = None if compared is None else supported(answer.fit, compared)
-        return {"answer": answer, "charts": charts, "told": told, "by_error": by_error(comparison)}
+        return {"answer": answer, "graph": graph, "told": told, "by_error": by_error(comparison)}
 
     def show(found: dict[str, Any]) -> HttpResponse:
         context = shown(panel, found["answer"])
@@ -396,7 +392,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         further = {
             "supported": choices_for(advised) if advised and advised != used else None,
             "other": next((one for one in found["answer"].alerts if one.kind == "other_method"), None),
-            "links": _shared(fit) if not found["charts"] else "",
+            "links": _shared(fit) if found["graph"] is None else "",
             "means": method_means(advised, fit.panel.confidence) if advised else "",
             "errors": {name: row["loo_rmse"] for name, row in rows.items() if row["loo_rmse"] is not None},
             "first": first,
