@@ -3,20 +3,23 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
+from evenhand.answers.decision import standings
 from evenhand.answers.explain import MOST_PARTS, Explanation
 from evenhand.models.additive import METHODS
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
+from evenhand.reports.blocks import Object, objects_of
 from evenhand.words import number
-from panels import Floats, connected_panels, random_panel
+from panels import Floats, connected_panels, random_panel, refined_of
 
 
 @given(panel=connected_panels(repeats=True))
@@ -114,6 +117,29 @@ def stars() -> Panel:
     return replace(panel, score=np.clip(np.round(panel.score / 10 - 3), 1, 5))
 
 
+def two_criteria() -> Panel:
+    """Return a panel with two scores for each reading."""
+    panel = random_panel(2)
+    twice, count = np.tile(np.arange(panel.n_assessments), 2), panel.n_assessments
+    noise = np.random.default_rng(2).normal(size=2 * count)
+    return replace(
+        panel,
+        object_index=panel.object_index[twice],
+        assessor_index=panel.assessor_index[twice],
+        score=panel.score[twice] + noise,
+        precision=panel.precision[twice],
+        criterion=np.repeat(["clarity", "merit"], count),
+    )
+
+
+def averages_of_criteria() -> Fit:
+    """Return averages of two criteria, each by its own confidences."""
+    panel = two_criteria()
+    sure = np.random.default_rng(0).uniform(0.2, 3.0, panel.n_assessments)
+    both = eh.calibrate_criteria(replace(panel, precision=sure), by=eh.weighted_average, correlated=False)
+    return both.combined
+
+
 REFINED: dict[str, Callable[[], Fit]] = {
     "shrunk": lambda: eh.calibrate(eh.demo(), shrink=True),
     "student": lambda: eh.calibrate(eh.demo(), shrink=True, tails="student"),
@@ -125,6 +151,8 @@ REFINED: dict[str, Callable[[], Fit]] = {
     "scaled": lambda: eh.calibrate(random_panel(1, 30, 6, 80), shrink=True, scale=True),
     "confidences": lambda: eh.calibrate(eh.demo(), calibrate_confidence=True),
     "medians": lambda: eh.median_polish(eh.demo()),
+    "log": lambda: eh.calibrate(eh.demo(), scores=eh.Logarithm()),
+    "averages of criteria": averages_of_criteria,
 }
 """A fit for every refinement that adds a part of its own."""
 
@@ -238,3 +266,219 @@ def test_averages_have_nothing_to_undo() -> None:
     weighted = eh.explain(eh.weighted_average(panel))[0]
     assert str(weighted) == "+0.40: the surer score counts more (+0.40)"
     assert weighted.parts[0].words == "assessor 1 was surer, so 2 counts more than 1"
+
+
+def stretched() -> Panel:
+    """Return a panel of assessors who spread their scores over half or twice what others do."""
+    panel = random_panel(1, 30, 6, 80)
+    stretch = np.array([0.5, 2.0, 1.0, 1.4, 0.7, 1.0])[panel.assessor_index]
+    return replace(panel, score=60 + stretch * (panel.score - 60))
+
+
+def with_day(panel: Panel) -> Panel:
+    """Return a panel with a covariate."""
+    return replace(panel, covariates={"day": day_of(panel)})
+
+
+def outlying(seed: int) -> Panel:
+    """Return a panel of which every eighth score is far off, some by an assessor who scored nothing else."""
+    panel = random_panel(seed, 14, 6, 30)
+    off = np.random.default_rng(seed).choice([-30.0, 30.0], panel.n_assessments)
+    return replace(
+        panel, score=np.where(np.arange(panel.n_assessments) % 8 == seed % 8, panel.score + off, panel.score)
+    )
+
+
+MEANS: dict[str, Callable[[], Fit]] = {
+    **{name: partial(method, eh.demo()) for name, method in METHODS.items()},
+    **{name: REFINED[name] for name in ("shrunk", "student", "huber", "rounded", "covariates", "confidences")},
+    "biases": lambda: eh.calibrate(eh.demo(), shrink="biases"),
+    "power": lambda: eh.calibrate(eh.demo(), shrink=True, power="estimated"),
+    "student alone": lambda: eh.calibrate(eh.demo(), tails="student"),
+    "scaled": lambda: eh.calibrate(stretched(), shrink=True, scale=True),
+    "scaled student": lambda: eh.calibrate(stretched(), shrink=True, scale=True, tails="student", freedom=4.0),
+    "everything": lambda: eh.calibrate(
+        with_day(eh.demo()), covariates=("day",), shrink=True, tails="student", freedom=4.0, calibrate_confidence=True
+    ),
+    **{f"student {seed}": partial(eh.calibrate, outlying(seed), shrink=True, tails="student") for seed in range(4)},
+    **{f"huber {seed}": partial(eh.calibrate, outlying(seed), tails="huber") for seed in range(4)},
+    **{f"plain {seed}": partial(eh.calibrate, outlying(seed)) for seed in range(4)},
+    "criteria": lambda: eh.calibrate_criteria(two_criteria()).combined,
+}
+"""Fits whose values come from weighted means of scores less biases."""
+
+
+@cache
+def fit_of(name: str) -> Fit:
+    """Return one of these fits."""
+    return MEANS[name]()
+
+
+def cards(fit: Fit) -> list[Object]:
+    """Return what pages say of the objects, in the order of the panel."""
+    found = {one.standing.object: one for one in objects_of(fit, standings(fit), None)}
+    return [found[label] for label in fit.panel.objects]
+
+
+def density(fit: Fit, residual: Floats) -> Floats:
+    """Return the density of residuals in standard deviations, as each model of the noise is written in a book."""
+    node = refined_of(fit).node
+    unit = np.sqrt(node.w / node.precision)[:, None]
+    if "student" in fit.method:
+        return np.asarray(scipy.stats.t.pdf(residual / unit, refined_of(fit).node.setting.likelihood.freedom))
+    if "huber" in fit.method:
+        size, bend = np.abs(residual / unit), refined_of(fit).node.setting.likelihood.bend
+        return np.asarray(np.exp(-np.where(size <= bend, size**2 / 2, bend * size - bend**2 / 2)))
+    if "rounded" in fit.method:
+        half = refined_of(fit).step / 2
+        norm = scipy.stats.norm
+        return np.asarray(norm.cdf((residual + half) / unit) - norm.cdf((residual - half) / unit))
+    return np.asarray(scipy.stats.norm.pdf(residual / unit))
+
+
+def final_weights(fit: Fit) -> Floats:
+    """Return the weights of a fit from full matrices and sums over a grid: of each score its pull over its residual.
+
+    The last fit without a score's own site says what the others expect of it; times the density of the noise that is
+    what is known with it, and by so much as its mean moved, in units of the variance without it, the score pulls.
+    """
+    panel = fit.panel
+    if fit.model.is_plain:
+        return np.asarray(panel.precision if fit.model.uses_confidence else np.ones(panel.n_assessments))
+    node, work = refined_of(fit).node, refined_of(fit).search.work
+    stretch = np.exp(node.log_scale)[panel.assessor_index]
+    factor = node.noise_factor[panel.assessor_index]
+    precision = panel.precision**node.setting.power / factor
+    assert node.precision / precision == pytest.approx(np.ones(precision.size) * node.precision[0] / precision[0])
+    if node.setting.likelihood.is_normal:
+        return np.asarray(precision * stretch)
+    count, people, rows = panel.n_objects, panel.n_assessors, np.arange(panel.n_assessments)
+    further = np.zeros((rows.size, 0)) if work.columns is None else work.columns.toarray()
+    design = np.hstack([np.zeros((rows.size, count + people)), further])
+    design[rows, panel.object_index], design[rows, count + panel.assessor_index] = stretch, 1.0
+    if node.setting.scale_ratio is not None:
+        tilt = np.zeros((rows.size, people))
+        tilt[rows, panel.assessor_index] = stretch * (node.values[panel.object_index] - work.centre)
+        design = np.hstack([design, tilt])
+    prior = np.zeros((design.shape[1],) * 2)
+    if node.setting.value_ratio is not None:
+        prior[:count, :count] = (np.eye(count) - 1 / count) / node.setting.value_ratio
+    if node.setting.bias_ratio is not None:
+        prior[count : count + people, count : count + people] = np.eye(people) / node.setting.bias_ratio
+    if node.setting.scale_ratio is not None:
+        prior[-people:, -people:] = np.eye(people) / node.setting.scale_ratio
+    covariance = np.linalg.pinv(design.T @ (node.weight[:, None] * design) + prior, hermitian=True)
+    variance = node.w * np.einsum("ij,jk,ik->i", design, covariance, design)
+    is_bridge = variance * node.weight / node.w > 1 - 1e-6  # nothing else checks it, and its residual is none
+    without = 1 / (1 / variance - np.where(is_bridge, 0.5, 1.0) * node.weight / node.w)
+    mean = without * (node.residuals / variance + node.weight / node.w * node.aim)
+    grid = mean[:, None] + np.sqrt(without)[:, None] * np.linspace(-12, 12, 8_001)
+    known = np.exp(-np.square(grid - mean[:, None]) / (2 * without[:, None])) * density(fit, grid)
+    after = (known * grid).sum(axis=1) / known.sum(axis=1)
+    pull = node.w * (mean - after) / without
+    return np.asarray(np.where(is_bridge, node.weight, pull / np.where(is_bridge, 1.0, after)) * stretch)
+
+
+def as_shown(amount: float, digits: int) -> int:
+    """Return an amount as a whole number of the last digit that is printed."""
+    return printed_units(number(amount, digits, in_sentence=True))
+
+
+@pytest.mark.parametrize("name", list(MEANS))
+def test_the_table_of_scores_and_the_parts_of_a_move_meet_in_one_weighted_mean(name: str) -> None:
+    fit = fit_of(name)
+    panel, weight = fit.panel, final_weights(fit)
+    node = None if fit.model.is_plain else refined_of(fit).node
+    has_free_biases = fit.is_calibrated and (node is None or node.setting.bias_ratio is None)
+    lone = (panel.assessor_assessments == 1)[panel.assessor_index] & has_free_biases
+    for at, (card, item) in enumerate(zip(cards(fit), eh.explain(fit), strict=True)):
+        rows = np.flatnonzero(panel.object_index == at)
+        own = np.where(lone[rows] & ~lone[rows].all(), 0.0, weight[rows])
+        assert [score.share for score in card.scores] == pytest.approx(own / own.sum(), abs=2e-3)
+        less = panel.score[rows] - fit.biases.estimate[panel.assessor_index[rows]] * fit.is_calibrated
+        mean = float(own @ less / own.sum())
+        assert card.mean == pytest.approx(mean, abs=2e-3 * float(np.ptp(panel.score)))
+        after = [part for part in item.parts if part.kind in ("covariates", "scales", "prior")]
+        assert item.parts[len(item.parts) - len(after) :] == tuple(after), "what follows on the mean comes last"
+        before = item.parts[: len(item.parts) - len(after)]
+        unit, reached = 10**item.digits, as_shown(card.mean or 0.0, item.digits)
+        if item.parts:
+            led = as_shown(item.average, item.digits) + round(unit * sum(part.amount for part in before))
+            assert led == reached, "(a)"
+            assert reached + round(unit * sum(part.amount for part in after)) == as_shown(item.value, item.digits), (
+                "(b)"
+            )
+        if node is not None and node.setting.value_ratio is not None:
+            pulled = (node.mean - item.value) / node.setting.value_ratio / weight[rows].sum()
+            told = sum(part.amount for part in after if part.kind == "prior")
+            assert told == pytest.approx(pulled, abs=1.1 / unit + 2e-3 * abs(pulled))
+
+
+@pytest.mark.parametrize("name", list(MEANS))
+def test_what_is_said_of_confidence_is_true_of_the_weights_in_the_table(name: str) -> None:
+    fit = fit_of(name)
+    before = fit.panel.precision
+    if not fit.model.is_plain:
+        node = refined_of(fit).node
+        before = node.precision * np.exp(node.log_scale)[fit.panel.assessor_index]
+    for card, item in zip(cards(fit), eh.explain(fit), strict=True):
+        told = next((part.words for part in item.parts if part.kind == "confidence"), "")
+        counting = [score for score in card.scores if score.counts]
+        if found := re.search(r"(\S+) (?:was|counts as) surer, so (\S+) counts more than", told):
+            heavy, light = sorted(counting, key=lambda score: -(score.share or 0.0))
+            assert (heavy.share or 0.0) > (light.share or 0.0)
+            assert heavy.assessor == found[1]
+            assert f"{heavy.score:.10g}" == found[2].replace("−", "-")
+        elif told == "surer scores count more":
+            rows = np.flatnonzero(fit.panel.object_index == fit.panel.objects.index(item.object))
+            share = np.array([score.share for score in card.scores])[[score.counts for score in card.scores]]
+            sure = before[rows][[score.counts for score in card.scores]]
+            assert not ((sure[:, None] > sure + 1e-9) & (share[:, None] < share - 1e-9)).any()
+
+
+def test_an_outlying_score_that_is_sure_may_count_less_and_no_sentence_says_otherwise() -> None:
+    """Of two scores the surer is far off what its assessor and its object call for."""
+    panel = random_panel(0, 10, 4, 20)
+    two = next(at for at in range(10) if panel.object_assessments[at] == 2)
+    first, second = np.flatnonzero(panel.object_index == two)
+    precision, score = np.ones(panel.n_assessments), np.array(panel.score)
+    precision[first], score[first] = 1.3, score[first] + 60
+    fit = eh.calibrate(replace(panel, precision=precision, score=score), shrink=True, tails="student", freedom=2.0)
+    item, card = eh.explain(fit)[two], cards(fit)[two]
+    shares = [score.share or 0.0 for score in card.scores]
+    assert shares[0] < shares[1]
+    part = next(part for part in item.parts if part.kind == "confidence")
+    assert part.words == f"by confidence alone {score[first]:.10g} would count more than {score[second]:.10g}"
+    assert part.brief == "one score was surer"
+    tails = next(part for part in item.parts if part.kind == "noise")
+    assert (tails.words, tails.short) == ("outlying scores count less", "outliers")
+
+
+@pytest.mark.parametrize("name", ["bounded", "log", "ordinal", "medians", "averages of criteria"])
+def test_values_that_are_no_weighted_means_come_with_no_weights(name: str) -> None:
+    fit = refined(name)
+    for card, item in zip(cards(fit), eh.explain(fit), strict=True):
+        assert card.weights == []
+        assert card.mean is None
+        assert item.weights is None
+        assert item.mean is None
+        assert_adds_up_as_shown(item)
+        assert not [part for part in item.parts if "weight of" in part.words or "counts more" in part.words]
+        assert all(part.short != "the method" for part in item.parts)
+
+
+def test_the_cards_of_p23_and_p05_with_heavy_tails_add_up() -> None:
+    """The parts lead from the plain average to the mean in the table, and from there to the value."""
+    fit = refined("student")
+    found = {card.standing.object: card for card in cards(fit)}
+    for label, weights, mean, parts in (
+        ("P23", ["59.1%", "40.9%"], 79.4, [-7.8, 4.4, 10.6, -6.8, -5.4]),
+        ("P05", ["73.2%", "26.8%"], 76.7, [12.8, 0.6, -5.1, 0.4, -1.4]),
+    ):
+        card = found[label]
+        assert card.weights == weights
+        assert card.mean == pytest.approx(mean, abs=0.05)
+        assert card.explanation is not None
+        assert [part.amount for part in card.explanation.parts] == parts
+        shorts = [part.short for part in card.explanation.parts[2:]]
+        assert shorts == ["confidence", "outliers", "pulled towards the mean"]

@@ -93,7 +93,7 @@ def nouns() -> Iterator[Message]:
 
 def in_tables() -> Iterator[Message]:
     """Yield texts that are looked up in a table."""
-    from evenhand.answers.explain import _NOISE_WORDS
+    from evenhand.answers.explain import _NOISE_SHORT, _NOISE_WORDS
     from evenhand.answers.verdicts import READ_AS, Verdict
     from evenhand.io.delimited import _BAD_QUOTES, _OTHER_FORMATS
     from evenhand.io.panels import ADVICE
@@ -110,7 +110,7 @@ def in_tables() -> Iterator[Message]:
     reading = (LAYOUTS, _FORMS, BESIDE, COMPUTED, _UNGRADED, LEVEL_NAMES)
     yield from ((words, None) for table in reading for words in table.values() if words)
     methods = (METHOD_NAMES.values(), PLAIN_NAMES.values(), REFINEMENT_NAMES.values())
-    tables = (_NOISE_WORDS.values(), *methods, get_args(Verdict))
+    tables = (_NOISE_WORDS.values(), _NOISE_SHORT.values(), *methods, get_args(Verdict))
     yield from ((words, None) for words in READ_AS.values())
     yield from ((word, None) for word, _shape in STATUS.values())
     yield from ((words, None) for table in tables for words in table)

@@ -24,6 +24,15 @@ _SIDES: Final = 2000
 _NOTHING: Final = 1e-6
 """A part of less than this of the last digit shown is rounding."""
 
+_CENTRAL: Final = 0.01
+"""Residuals below this many standard deviations of the noise are too small to divide a pull by."""
+
+_EXACT: Final = 1e-6
+"""A value that differs from a weighted mean by more than this part of the spread of all scores is another one."""
+
+_ALIKE: Final = 1e-9
+"""Weights that differ by no more than this are alike."""
+
 _NOISE_WORDS: Final = {
     "student": "outlying scores count less",
     "huber": "outlying scores count less",
@@ -34,8 +43,23 @@ _NOISE_WORDS: Final = {
     "ordinal-probit": "categories are no even steps",
     "ordinal-logit": "categories are no even steps",
     "medians": "the middle score counts, not the mean",
+    "criteria": "each criterion weighs its own scores",
 }
 """What a refinement, by its name in that of the method, does to scores themselves."""
+
+_NOISE_SHORT: Final = {
+    "student": "outliers",
+    "huber": "outliers",
+    "rounded": "rounding",
+    "logit": "ends of the scale",
+    "rational": "ends of the scale",
+    "log": "ratios",
+    "ordinal-probit": "categories",
+    "ordinal-logit": "categories",
+    "medians": "medians",
+    "criteria": "criteria",
+}
+"""The same in a word or two."""
 
 Kind = Literal["strict", "generous", "other", "lone", "confidence", "covariates", "scales", "noise", "prior"]
 
@@ -75,8 +99,8 @@ class Explanation(Shown):
     standards
         For each of its assessors, in the order of its scores: label, bias, and what undoing the bias adds, -q b.
     weighting
-        What weighing scores by confidence instead of alike adds, and leaving out those of assessors who scored nothing
-        else.
+        What weighing scores instead of taking all alike adds: by confidence, by how far outlying they are, and not at
+        all where their assessor scored nothing else.
     digits
         Decimals that are shown: one, and more where scores spread over less than ten points.
     drawn
@@ -85,6 +109,10 @@ class Explanation(Shown):
         The difference as it is shown: the value as shown, less the average as shown.
     parts
         At most six contributions in words, standards of assessors first; their amounts, as shown, add up to ``move``.
+    weights, mean
+        What each of its scores weighs, in the same order, and the mean by these weights of its scores less biases: the
+        parts before the first of covariates, spreads and prior lead from the average to it, the others from it to the
+        value. None where a value is no such mean: with bounded and log scores, ordered categories and medians.
     """
 
     object: str
@@ -97,6 +125,8 @@ class Explanation(Shown):
     drawn: float = 0.0
     move: float = 0.0
     parts: tuple[Part, ...] = ()
+    weights: tuple[float, ...] | None = None
+    mean: float | None = None
 
     def columns(self) -> dict[str, Any]:
         """Return the parts of the assessors' standards as columns: assessor, bias, part."""
@@ -118,7 +148,7 @@ def explain(fit: Fit, label: str | None = None) -> list[Explanation] | Explanati
     With q = c/C_o, v_o = sum q (s - b), so that v_o less the mean score is the sum of -q b over its assessors
     plus the sum of (q - 1/n) s: an identity, exact up to rounding. Biases are those of the fit's gauge. A score of an
     assessor who scored nothing else fixes the bias of that assessor alone: it has q = 0, and the others tell the value.
-    With a refined model q is what each score weighs after all, and what is left is named too.
+    With a refined model q is what each score weighs after all (`score_weights`), and what is left is named too.
 
     Examples
     --------
@@ -136,17 +166,76 @@ def explain(fit: Fit, label: str | None = None) -> list[Explanation] | Explanati
     return [work.explanation(at) for at in range(fit.panel.n_objects)]
 
 
+def has_free_biases(fit: Fit) -> bool:
+    """Return whether nothing but scores says how large a bias is."""
+    search = fit.model.behind
+    return fit.is_calibrated and (fit.model.is_plain or (search is not None and search.best.setting.bias_ratio is None))
+
+
 def lone_scores(fit: Fit) -> NDArray[np.bool_]:
     """Return which scores fix the bias of their assessor and tell nothing of their object, which others tell.
 
     Those of assessors who scored nothing else, where nothing but scores says how large a bias is.
     """
     panel = fit.panel
-    if not (fit.is_calibrated and fit.model.is_plain):
+    if not has_free_biases(fit):
         return np.zeros(panel.n_assessments, dtype=bool)
     alone = panel.assessor_assessments[panel.assessor_index] == 1
     told = _by_object(fit, np.where(alone, 0.0, 1.0)) > 0
     return np.asarray(alone & told[panel.object_index])
+
+
+def score_weights(fit: Fit) -> Floats | None:
+    """Return the part of each score in the mean, of its object's scores less biases, that its value comes from.
+
+    A score pulls at the value of its object by a force f, and the forces of all scores and of the prior balance. Of
+    normal noise f = c r with the residual r; an outlying score pulls less, and its weight is f/r. Where assessors have
+    scales, lambda (v - m) + m + b is compared with the score, and the force on v is lambda f. So v is the mean of
+    s - b with weights lambda f/r, and what covariates, scales and the prior add: an identity again. That is not the
+    weight of the normal score that stands for an outlying one in the last fit, which has another target too.
+
+    None where values come from no such mean: bounded and log scores, ordered categories, medians, several criteria.
+    """
+    if fit.model.why_not("explain") is not None:
+        return None
+    found = _weighing(fit)
+    return found.share if found.is_mean else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighing:
+    """What each score weighs, as parts of the weight of its object."""
+
+    share: Floats  # after all
+    declared: Floats  # before outlying or rounded scores count less
+    is_mean: bool  # whether values come from means by these weights
+
+
+def _weighing(fit: Fit) -> _Weighing:
+    lone, search = lone_scores(fit), fit.model.behind
+    precision = fit.weight if fit.precision is None else fit.precision
+
+    def shares(weight: Floats, *, is_mean: bool, before: Floats = precision) -> _Weighing:
+        share, declared = (_shares(fit, np.where(lone, 0.0, one)) for one in (weight, before))
+        return _Weighing(share, declared, is_mean)
+
+    if search is None and fit.model.is_plain:
+        plain = shares(fit.weight, is_mean=True)
+        less = fit.panel.score - fit.biases.estimate[fit.panel.assessor_index]
+        off = _by_object(fit, plain.share * less) - fit.values.estimate  # averages of criteria may be others
+        return replace(plain, is_mean=bool(np.abs(off).max() <= _EXACT * float(np.ptp(fit.panel.score) or 1.0)))
+    if search is None or fit.values.scale is not None:
+        return shares(fit.weight, is_mean=False)
+    node = search.best
+    weight = node.weight
+    if not node.setting.likelihood.is_normal:
+        is_central = np.abs(node.residuals) <= _CENTRAL * np.sqrt(node.w / node.precision)
+        force = node.weight * (node.residuals + node.aim)
+        weight = np.where(is_central, node.weight, force / np.where(is_central, 1.0, node.residuals))
+        if not (weight > 0).all():  # the sites of scores that contradict each other did not come to rest
+            return shares(fit.weight, is_mean=False)
+    stretch = np.exp(node.log_scale)[fit.panel.assessor_index]
+    return shares(weight * stretch, is_mean=True, before=precision * stretch)
 
 
 def explanation_columns(explanations: list[Explanation]) -> dict[str, Any]:
@@ -176,7 +265,9 @@ class _Work:
     without: Floats  # what leaving out scores that tell nothing adds
     lone: NDArray[np.bool_]  # these scores
     drawn: Floats
-    share: Floats  # q of each score
+    noise: Floats  # what less weight of outlying or rounded scores adds
+    weighing: _Weighing  # q of each score
+    mean: Floats  # of scores less biases, by these
     steps: dict[Kind, Floats]  # what refinements add, for each object on the scale of the model
     order: NDArray[np.int64]  # scores by object
     starts: NDArray[np.int64]  # where each object's scores start in that order
@@ -190,8 +281,8 @@ class _Work:
         centred = panel.score - origin
         average = _by_object(fit, centred) / panel.object_assessments
         lone = lone_scores(fit)
-        share = _shares(fit, np.where(lone, 0.0, fit.weight))
-        declared = share if fit.precision is None else _shares(fit, np.where(lone, 0.0, fit.precision))
+        weighing = _weighing(fit)
+        share, declared = weighing.share, weighing.declared
         about = centred - average[panel.object_index]
         every = 1.0 / panel.object_assessments[panel.object_index]
         alike = _shares(fit, np.where(lone, 0.0, 1.0))
@@ -208,8 +299,10 @@ class _Work:
             without=_by_object(fit, (alike - every) * about),
             lone=lone,
             drawn=np.zeros(panel.n_objects) if fit.model.is_plain else difference - weighting - undone,
-            share=share,
-            steps=_refinement_steps(fit, share),
+            noise=_by_object(fit, (share - declared) * about),
+            weighing=weighing,
+            mean=average + origin + weighting + undone,
+            steps=_refinement_steps(fit, weighing),
             order=np.argsort(panel.object_index, kind="stable"),
             starts=np.concatenate([[0], np.cumsum(panel.object_assessments)]),
             like_panel=_like_panel(fit),
@@ -218,14 +311,15 @@ class _Work:
     def explanation(self, at: int) -> Explanation:
         fit, panel = self.fit, self.fit.panel
         rows = self.order[self.starts[at] : self.starts[at + 1]]
-        who, share = panel.assessor_index[rows].tolist(), self.share[rows].tolist()
+        who, share = panel.assessor_index[rows].tolist(), self.weighing.share[rows].tolist()
         standards = tuple(
             (panel.assessors[a], float(fit.biases.estimate[a]), -q * float(fit.biases.estimate[a]))
             for a, q in zip(who, share, strict=True)
         )
         value, average = float(fit.values.estimate[at]), float(self.average[at])
-        exact = self._parts(at, rows)
-        parts, move = _shown(exact, value, average, self.digits)
+        before, after = self._parts(at, rows)
+        mean = value if not after else float(self.mean[at]) if before else average
+        parts, move = _shown((before, after), (average, mean, value), self.digits)
         return Explanation(
             object=panel.objects[at],
             value=value,
@@ -237,31 +331,36 @@ class _Work:
             drawn=float(self.drawn[at]),
             move=move,
             parts=parts,
+            weights=tuple(share) if self.weighing.is_mean else None,
+            mean=mean if self.weighing.is_mean else None,
         )
 
-    def _parts(self, at: int, rows: NDArray[np.int64]) -> list[Part]:
-        """Return the contributions to one value as they are, not rounded, in the order in which they are shown."""
+    def _parts(self, at: int, rows: NDArray[np.int64]) -> tuple[list[Part], list[Part]]:
+        """Return the contributions to one value as they are, not rounded, in the order in which they are shown.
+
+        First those that lead to the weighted mean of its scores less biases, where it comes from one, then the others.
+        """
         biases, descent = self.fit.biases.estimate, _Descent(self.fit, at)
         amounts: dict[Kind, float] = {"lone": float(self.without[at]), "confidence": float(self.confidence[at])}
-        amounts |= {kind: descent.down(float(step[at])) for kind, step in self.steps.items()}
+        steps = {kind: descent.down(float(step[at])) for kind, step in self.steps.items()}
         weight: dict[int, float] = {}
-        for a, q in zip(self.fit.panel.assessor_index[rows].tolist(), self.share[rows].tolist(), strict=True):
+        for a, q in zip(self.fit.panel.assessor_index[rows].tolist(), self.weighing.share[rows].tolist(), strict=True):
             weight[a] = weight.get(a, 0.0) + q
         undone = {a: descent.down(-q * float(biases[a])) for a, q in weight.items()}
-        if not self.fit.model.is_plain:  # what is left is what the model does to scores themselves
+        after: dict[Kind, float] = {}
+        if self.weighing.is_mean:
+            amounts["noise"], after = float(self.noise[at]), steps
+        else:  # what is left is what the model does to scores themselves
+            amounts |= steps
             amounts["noise"] = float(self.difference[at]) - sum(undone.values()) - sum(amounts.values())
         least = _NOTHING * 10.0**-self.digits
         largest = sorted((a for a in undone if abs(undone[a]) > least), key=lambda a: -abs(undone[a]))
-        lone = name_some([called(one, "assessor", is_bare=True) for one in self._lone(rows)])
-        others = [
-            Part(*self._said(kind, rows), one, kind, lone if kind == "lone" else _short(kind))
-            for kind, one in amounts.items()
-            if abs(one) > least
-        ]
-        return [
-            *_together([self._standard(a, weight[a], undone[a]) for a in largest], MOST_PARTS - len(others)),
-            *others,
-        ]
+        others, last = (
+            [Part(*self._said(kind, rows), one, kind, self._short(kind, rows)) for kind, one in some.items()]
+            for some in ({kind: one for kind, one in each.items() if abs(one) > least} for each in (amounts, after))
+        )
+        standards = [self._standard(a, weight[a], undone[a]) for a in largest]
+        return [*_together(standards, MOST_PARTS - len(others) - len(last)), *others], last
 
     def _standard(self, assessor: int, weight: float, amount: float) -> Part:
         if assessor not in self.said:
@@ -275,12 +374,14 @@ class _Work:
                     brief = phrase("{who} is like the group", who=label)
             self.said[assessor] = side, brief, _signed(bias, self.digits)
         side, brief, bias_words = self.said[assessor]
-        words = phrase(
-            "{standard}: undo {bias}, at a weight of {weight}",
-            standard=brief,
-            bias=bias_words,
-            weight=weight_words(weight),
-        )
+        words = phrase("{standard}: bias {bias}", standard=brief, bias=bias_words)
+        if self.weighing.is_mean:
+            words = phrase(
+                "{standard}: undo {bias}, at a weight of {weight}",
+                standard=brief,
+                bias=bias_words,
+                weight=weight_words(weight),
+            )
         short = called(self.fit.panel.assessors[assessor], "assessor", is_bare=True)
         return Part(words, brief, amount, side, short)
 
@@ -292,39 +393,46 @@ class _Work:
             brief = phrase("{who} scored nothing else", who=together(self._lone(rows), "assessor"))
             left = phrase("the score is left out") if self.lone[rows].sum() == 1 else phrase("the scores are left out")
             return f"{brief}: {left}", brief
-        return _noise_words(self.fit.method) if kind == "noise" else _step_words(kind)
+        return _noise_words(self.fit) if kind == "noise" else _step_words(kind)
 
     def _lone(self, rows: NDArray[np.int64]) -> list[str]:
         """Return who of those who scored an object scored nothing else."""
         return [str(self.fit.panel.assessors[at]) for at in self.fit.panel.assessor_index[rows[self.lone[rows]]]]
 
     def _confidence_words(self, rows: NDArray[np.int64]) -> tuple[str, str]:
-        """Return what confidence did: of two scores, which counts more."""
-        fit, panel = self.fit, self.fit.panel
-        if rows.size != 2:
+        """Return what confidence did: of two scores, which counts more, or would where something else outweighs it."""
+        fit, panel, declared, share = self.fit, self.fit.panel, self.weighing.declared[rows], self.weighing.share[rows]
+        order = np.lexsort((-share, -declared))  # of those alike the heavier first: then weights must fall all along
+        is_so = self.weighing.is_mean and bool((np.diff(share[order]) <= _ALIKE).all())
+        if rows.size != 2 and is_so:
             return (phrase("surer scores count more"),) * 2
-        brief = phrase("the surer score counts more")
-        precision = fit.weight if fit.precision is None else fit.precision
-        sure, unsure = sorted(rows.tolist(), key=lambda row: -float(precision[row]))
+        if rows.size != 2:
+            return phrase("by confidence alone surer scores would count more"), phrase("some scores were surer")
+        sure, unsure = rows[order].tolist()
         first, second = (panel.assessor_index[row] for row in (sure, unsure))
         scores = [f"{panel.score[row]:.10g}".replace("-", "−") for row in (sure, unsure)]
+        told = {"who": called(panel.assessors[first], "assessor"), "more": scores[0], "less": scores[1]}
+        if not is_so:
+            alone = phrase("by confidence alone {more} would count more than {less}", **told)
+            return alone, phrase("one score was surer")
+        brief = phrase("the surer score counts more")
         if first == second:
             return brief, brief
-        told = {"who": called(panel.assessors[first], "assessor"), "more": scores[0], "less": scores[1]}
         if fit.model.is_plain:
             return phrase("{who} was surer, so {more} counts more than {less}", **told), brief
         return phrase("{who} counts as surer, so {more} counts more than {less}", **told), brief
 
-
-def _short(kind: Kind) -> str:
-    """Return what a contribution that is no standard is, in a word or two."""
-    words: dict[Kind, str] = {
-        "confidence": phrase("confidence"),
-        "prior": phrase("pulled towards the mean"),
-        "covariates": phrase("covariates"),
-        "scales": phrase("spreads"),
-    }
-    return words.get(kind, phrase("the method"))
+    def _short(self, kind: Kind, rows: NDArray[np.int64]) -> str:
+        """Return what a contribution that is no standard is, in a word or two."""
+        if kind == "lone":
+            return name_some([called(one, "assessor", is_bare=True) for one in self._lone(rows)])
+        words: dict[Kind, str] = {
+            "confidence": phrase("confidence"),
+            "prior": phrase("pulled towards the mean"),
+            "covariates": phrase("covariates"),
+            "scales": phrase("spreads"),
+        }
+        return words.get(kind) or _of_noise(self.fit, _NOISE_SHORT) or phrase("the method")
 
 
 def _step_words(kind: Kind) -> tuple[str, str]:
@@ -349,8 +457,8 @@ def _like_panel(fit: Fit) -> NDArray[np.bool_]:
     return np.asarray((biases.lower <= 0) & (biases.upper >= 0))
 
 
-def _refinement_steps(fit: Fit, share: Floats) -> dict[Kind, Floats]:
-    """Return what prior, covariates and scales add to each value on the scale of the model; nothing for plain methods.
+def _refinement_steps(fit: Fit, weighing: _Weighing) -> dict[Kind, Floats]:
+    """Return what covariates, scales and prior add to each value on the scale of the model; nothing for plain methods.
 
     A score's place is v + b + covariates + what its assessor's scale stretches + residual. Without a prior of values
     the residuals of an object, as far as the noise model believes them, add up to nothing.
@@ -362,12 +470,12 @@ def _refinement_steps(fit: Fit, share: Floats) -> dict[Kind, Floats]:
     if work.columns is not None:
         of_covariates = np.asarray(work.columns @ node.coefficients, dtype=np.float64)
     place = fit.values.latent[panel.object_index] + fit.biases.latent[panel.assessor_index] + of_covariates
-    stretched = work.panel.score - node.residuals - place
-    has_scales = node.setting.scale_ratio is not None
-    given: dict[Kind, Floats] = {"prior": node.residuals + node.aim, "covariates": of_covariates}
-    if has_scales:
-        given["scales"] = stretched
-    return {kind: -_by_object(fit, share * each) for kind, each in given.items()}
+    given: dict[Kind, Floats] = {"covariates": of_covariates}
+    if node.setting.scale_ratio is not None:
+        given["scales"] = work.panel.score - node.residuals - place
+    if node.setting.value_ratio is not None:
+        given["prior"] = node.residuals if weighing.is_mean else node.residuals + node.aim
+    return {kind: -_by_object(fit, weighing.share * each) for kind, each in given.items()}
 
 
 class _Descent:
@@ -385,11 +493,16 @@ class _Descent:
         return float(ends[0] - ends[1])
 
 
-def _noise_words(method: str) -> tuple[str, str]:
+def _noise_words(fit: Fit) -> tuple[str, str]:
     """Return what a model does to scores themselves, in full and for a sentence."""
-    found = dict.fromkeys(phrase(_NOISE_WORDS[name]) for name in method.split("+") if name in _NOISE_WORDS)
-    words = phrase(" and ").join(found) or phrase("what else the model assumes")
+    words = _of_noise(fit, _NOISE_WORDS) or phrase("what else the model assumes")
     return words, words
+
+
+def _of_noise(fit: Fit, words: dict[str, str]) -> str:
+    """Return what the refinements of a method do to scores themselves, in some words; empty where they do nothing."""
+    names = ["criteria"] if fit.model.is_plain else fit.method.split("+")
+    return phrase(" and ").join(dict.fromkeys(phrase(words[name]) for name in names if name in words))
 
 
 def _together(standards: Sequence[Part], most: int) -> list[Part]:
@@ -403,16 +516,20 @@ def _together(standards: Sequence[Part], most: int) -> list[Part]:
     return [*kept, Part(full, words, amount, "strict" if amount > 0 else "generous", words)]
 
 
-def _shown(parts: Sequence[Part], value: float, average: float, digits: int) -> tuple[tuple[Part, ...], float]:
-    """Return parts rounded so that they lead from the average as shown to the value as shown, and that difference.
+def _shown(stages: Sequence[Sequence[Part]], ends: Sequence[float], digits: int) -> tuple[tuple[Part, ...], float]:
+    """Return parts rounded so that those of each stage lead from one end as shown to the next, and the whole way.
 
     Those that come to nothing are left out.
     """
-    unit = 10**digits
-    aim = _units(value, digits) - _units(average, digits) if parts else 0
-    pairs = zip(parts, _whole_parts([part.amount * unit for part in parts], aim), strict=True)
-    shown = (replace(part, amount=one / unit) for part, one in pairs if one)
-    return tuple(shown), aim / unit
+    unit, shown, way = 10**digits, [], 0
+    for parts, begin, end in zip(stages, ends[:-1], ends[1:], strict=True):
+        if not parts:
+            continue
+        aim = _units(end, digits) - _units(begin, digits)
+        pairs = zip(parts, _whole_parts([part.amount * unit for part in parts], aim), strict=True)
+        shown += [replace(part, amount=one / unit) for part, one in pairs if one]
+        way += aim
+    return tuple(shown), way / unit
 
 
 def _whole_parts(amounts: Sequence[float], aim: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -13,11 +13,11 @@ from evenhand.answers.decision import Decision, Status
 from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
 from evenhand.look import status_word
 from evenhand.models.average import SA
-from evenhand.models.fit import Fit, Model
+from evenhand.models.fit import METHOD_NAMES, Fit, Model
 from evenhand.words import argument, called, count_of, lowered, number, phrase, sentence, term, together
 
 if TYPE_CHECKING:
-    from evenhand.answers.compare import Comparison, MethodRow
+    from evenhand.answers.compare import Comparison
 
 SURE: Final = 3.0
 """Standard errors by which a refinement must gain before the scores are said to support it."""
@@ -87,24 +87,49 @@ def is_clearly_better(fit: Fit, other: Fit) -> bool:
 
     Where there is nothing to weigh them by it is not clear.
     """
+    mean, error = _gain(fit, other)
+    return mean > error
+
+
+def _gain(fit: Fit, other: Fit) -> tuple[float, float]:
+    """Return by how much a fit predicts held-out scores better than another, and the standard error of that.
+
+    In log probability for each score; zero where there is nothing to weigh them by.
+    """
     if fit.model.why_not("leverages") is not None or other.model.why_not("leverages") is not None:
-        return False
+        return 0.0, 0.0
     panel, cell = fit.panel, cell_of(fit.panel, [fit.model, other.model])
     ours, theirs = held_out(fit, cell), held_out(other, cell)
     both = ours.is_predicted & theirs.is_predicted
     if not both.any() or not np.isfinite(ours.log_score[both]).all():
-        return False
+        return 0.0, 0.0
     gain = (ours.log_score - theirs.log_score)[both]
     if not np.isfinite(gain).all():  # what came about was impossible by the other
-        return bool(np.isposinf(gain).any() and not np.isnan(gain).any())
-    mean, error = mean_loss((panel.object_index[both], panel.assessor_index[both]), gain)
-    return mean > error
+        return (np.inf if np.isposinf(gain).any() and not np.isnan(gain).any() else 0.0), 0.0
+    return mean_loss((panel.object_index[both], panel.assessor_index[both]), gain)
+
+
+def is_simpler(fit: Fit, other: Fit, comparison: Comparison) -> bool:
+    """Return whether a fit is simpler than another and predicts held-out scores no better.
+
+    It is then simplicity that prefers it, not the scores: by the error in points or by the log probability.
+    """
+    error = {row.method: row.loo_rmse for row in comparison.methods}
+    near, far = error.get(fit.method), error.get(other.method)
+    is_nearer = near is None or far is None or near < far
+    return _assumed(fit) < _assumed(other) and not (is_nearer and _gain(fit, other)[0] > 0)
+
+
+def _assumed(fit: Fit) -> tuple[int, int, int]:
+    """Return how much a fit assumes, to compare: further unknowns, refinements, and what the method itself has."""
+    base, *refinements = fit.method.split("+")
+    return _unknowns(fit), len(refinements), list(METHOD_NAMES).index(base) if base in METHOD_NAMES else 0
 
 
 def _clearly(comparison: Comparison) -> Recommendation:
     advised = comparison.recommendation
     chosen = next((row for row in comparison.methods if row.method == advised.method), None)
-    if chosen is None or not _unknowns(chosen):
+    if chosen is None or not _unknowns(chosen.fit):
         return advised
     count = comparison.panel.n_assessments
     behind = {
@@ -113,13 +138,13 @@ def _clearly(comparison: Comparison) -> Recommendation:
         if row.loo_behind is not None and row.fit is not None and row.fit.model.is_offered
     }
     plain = {
-        row.method: behind[row.method] for row in comparison.methods if row.method in behind and not _unknowns(row)
+        row.method: behind[row.method] for row in comparison.methods if row.method in behind and not _unknowns(row.fit)
     }
     if not plain or chosen.method not in behind:
         return advised
     best = min(plain, key=lambda method: plain[method][0])
     gain, error = plain[best][0] - behind[chosen.method][0], plain[best][1]
-    needed = max(NOTHING + _unknowns(chosen), SURE * error)
+    needed = max(NOTHING + _unknowns(chosen.fit), SURE * error)
     if gain > needed:
         return advised
     named = {row.method: row.fit.name for row in comparison.methods if row.fit is not None}
@@ -131,18 +156,18 @@ def _clearly(comparison: Comparison) -> Recommendation:
     return Recommendation(best, reason)
 
 
-def _unknowns(row: MethodRow) -> int:
+def _unknowns(fit: Fit | None) -> int:
     """Return how many unknowns beside spreads of values and biases the scores had to tell, at least.
 
     One for each assessor with scales or noise factors of their own; one for noise that is not normal.
     """
-    search = None if row.fit is None else row.fit.model.behind
-    if row.fit is None or search is None:
+    search = None if fit is None else fit.model.behind
+    if fit is None or search is None:
         return 0
     further = [one.name for one in search.unknowns if one.name not in _SPREADS]
     if not search.base.likelihood.is_normal and "freedom" not in further:
         further.append("noise")
-    return sum(row.fit.panel.n_assessors if name in _EACH else 1 for name in further)
+    return sum(fit.panel.n_assessors if name in _EACH else 1 for name in further)
 
 
 def method_means(method: str, confidence: str) -> str:
@@ -184,9 +209,13 @@ def values_mean(fit: Fit) -> str:
 
 def asked_by(model: Model) -> str:
     """Return how a model is asked for, where messages are read: ``--power 0 --shrink`` on the command line."""
+    return _options(model.asked)
+
+
+def _options(asked: Mapping[str, object]) -> str:
     return " ".join(
         argument(name, int(given) if isinstance(given, float) and given.is_integer() else given)
-        for name, given in model.asked.items()
+        for name, given in asked.items()
     )
 
 
@@ -202,12 +231,15 @@ class Rival:
         How far either is from unseen scores, in points; None where that is not known.
     is_clear
         Whether the other clearly predicts better.
+    is_simpler
+        Whether the other is preferred for being simpler, not by the scores.
     """
 
     made: Decision
     other: Decision
     errors: tuple[float | None, float | None]
     is_clear: bool
+    is_simpler: bool = False
 
     @property
     def changed(self) -> list[str]:
@@ -251,6 +283,8 @@ class Rival:
         if self.is_weighty:
             return self._finding()
         if self.gone or self.new:  # were it clear, it would be weighty
+            if self.is_simpler:
+                return phrase("A simpler method predicts about as well, and it changes who is in")
             return phrase("The scores slightly prefer another method, and it changes who is in")
         return self._supported() if self.is_clear else self._preferred()
 
@@ -262,11 +296,20 @@ class Rival:
         return phrase("The scores support another method, and nobody is in by either")
 
     def _preferred(self) -> str:
+        if self.is_simpler:
+            return self._simpler()
         if not self.changed:
             return phrase("The scores slightly prefer another method, and it decides the same")
         if self.made.inside:
             return phrase("The scores slightly prefer another method, and who is in stays the same")
         return phrase("The scores slightly prefer another method, and nobody is in by either")
+
+    def _simpler(self) -> str:
+        if not self.changed:
+            return phrase("A simpler method predicts about as well, and it decides the same")
+        if self.made.inside:
+            return phrase("A simpler method predicts about as well, and who is in stays the same")
+        return phrase("A simpler method predicts about as well, and nobody is in by either")
 
     def _finding(self) -> str:
         noun, gone, new = self.made.fit.panel.noun, self.gone, self.new
@@ -366,9 +409,23 @@ class Rival:
         """What to do."""
         if not self.changed:
             return phrase("Nothing hangs on the choice; say in the minutes which one was made.")
+        now, then = (
+            {name: given for name, given in one.fit.model.asked.items() if (name, given) != ("method", "cwc")}
+            for one in (self.made, self.other)
+        )
+        options = _options({name: given for name, given in then.items() if now.get(name) != given})
+        left = _options({name: given for name, given in now.items() if name not in then})
+        if not left:
+            return phrase(
+                "Say in the minutes which method decides. To use the other: `{options}`.",
+                options=options or asked_by(self.other.fit.model),
+            )
+        if not options:
+            return phrase("Say in the minutes which method decides. To use the other, leave out `{left}`.", left=left)
         return phrase(
-            "Say in the minutes which method decides. To use the other: `{options}`.",
-            options=asked_by(self.other.fit.model),
+            "Say in the minutes which method decides. To use the other: `{options}` instead of `{left}`.",
+            options=options,
+            left=left,
         )
 
     @property
@@ -385,11 +442,10 @@ class Rival:
         if not self.gone and not self.new:
             return ""
         noun = self.made.fit.panel.noun
-        moved = self._moved(lambda labels: _brief(labels, noun), [*self.gone, *self.new])
-        return phrase(
-            "By another method, which the scores slightly prefer, {moved}.",
-            moved="; ".join(moved),
-        )
+        moved = "; ".join(self._moved(lambda labels: _brief(labels, noun), [*self.gone, *self.new]))
+        if self.is_simpler:
+            return phrase("By a simpler method, which predicts about as well, {moved}.", moved=moved)
+        return phrase("By another method, which the scores slightly prefer, {moved}.", moved=moved)
 
 
 def rival_of(decision: Decision, comparison: Comparison) -> Rival | None:
@@ -402,9 +458,9 @@ def rival_of(decision: Decision, comparison: Comparison) -> Rival | None:
     if other is None or other.model.why_not("ranks") is not None:
         return None
     error = {row.method: row.loo_rmse for row in comparison.methods}
-    return Rival(
-        decision, decision.by(other), (error.get(fit.method), error.get(advised)), is_clearly_better(other, fit)
-    )
+    errors = error.get(fit.method), error.get(advised)
+    is_clear = is_clearly_better(other, fit)
+    return Rival(decision, decision.by(other), errors, is_clear, not is_clear and is_simpler(other, fit, comparison))
 
 
 def _brief(labels: Sequence[str], noun: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.answers.alerts import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
-from evenhand.answers.explain import Explanation, explain, lone_scores, weight_words
+from evenhand.answers.explain import Explanation, explain, has_free_biases, lone_scores, score_weights, weight_words
 from evenhand.answers.support import values_mean
 from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError
@@ -374,7 +374,7 @@ class Score:
     declared: str
     bias: float | None
     less: float
-    share: float
+    share: float | None  # of its object's weight; None where values are no weighted means
     counts: bool = True
 
 
@@ -439,13 +439,14 @@ class Object:
 
     @property
     def weights(self) -> list[str]:
-        """What its scores weigh, in words; a dash for those that do not count."""
-        return [weight_words(one.share) if one.counts else "–" for one in self.scores]
+        """What its scores weigh, in words; a dash for those that do not count. Empty where values are no such means."""
+        shares = [(one.share, one.counts) for one in self.scores]
+        return [weight_words(share) if counts else "–" for share, counts in shares if share is not None]
 
     @property
-    def mean(self) -> float:
-        """The weighted mean of its scores once biases are taken out."""
-        return sum(one.share * one.less for one in self.scores)
+    def mean(self) -> float | None:
+        """The weighted mean of its scores once biases are taken out; None where its value comes from no such mean."""
+        return None if self.explanation is None else self.explanation.mean
 
     @property
     def scale(self) -> Axis:
@@ -464,10 +465,7 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
         explanations = {}
     digits = decimals(float(np.ptp(panel.score)))
     said = declared_words(panel)
-    total = np.zeros(panel.n_objects)
-    apart = lone_scores(fit)
-    weight = np.where(apart, 0.0, fit.weight)
-    np.add.at(total, panel.object_index, weight)
+    apart, share = lone_scores(fit), score_weights(fit)
     rows: dict[int, list[Score]] = {}
     for at, (o, a) in enumerate(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)):
         bias = float(fit.biases.estimate[a]) if fit.is_calibrated else None
@@ -478,13 +476,13 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
                 declared=said[at],
                 bias=bias,
                 less=float(panel.score[at]) - (bias or 0.0),
-                share=float(weight[at] / total[o]),
+                share=None if share is None else float(share[at]),
                 counts=not apart[at],
             )
         )
     position = {label: at for at, label in enumerate(panel.objects)}
     changes, counts = _changes_of(standings, decision), Counter(fit.values.component.tolist())
-    is_free = fit.is_calibrated and fit.model.is_plain  # no prior says anything of biases
+    is_free = has_free_biases(fit)
     lone = {panel.assessors[at] for at in np.flatnonzero(panel.assessor_assessments == 1).tolist() if is_free}
     found = []
     for one in standings[:ROWS]:

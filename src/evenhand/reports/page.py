@@ -33,6 +33,7 @@ from evenhand.answers.support import (
     SURE,
     asked_by,
     is_clearly_better,
+    is_simpler,
     rule,
     supported,
 )
@@ -153,9 +154,9 @@ class Report:
     The summaries are those of the command line; None where a part was left out or cannot be had. ``decision`` and
     ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, and ``clear``
     that nothing is; ``supported`` is the method that the scores support, with the reason, ``rule`` what it was found
-    by, ``is_clear`` whether it clearly predicts better than the one used, and ``asked`` the options that ask for it.
-    ``entered`` is the number of scores with those that are left out until they are checked, ``changes`` what was left
-    out or changed by hand, in sentences.
+    by, ``is_clear`` whether it clearly predicts better than the one used, ``is_simpler`` whether it is taken for being
+    simpler, and ``asked`` the options that ask for it. ``entered`` is the number of scores with those that are left out
+    until they are checked, ``changes`` what was left out or changed by hand, in sentences.
     """
 
     fit: Fit
@@ -179,6 +180,7 @@ class Report:
     asked: str = ""
     rule: str = ""
     is_clear: bool = True
+    is_simpler: bool = False
     entered: int = 0
     changes: tuple[str, ...] = ()
 
@@ -246,6 +248,7 @@ def make_report(
             asked=_asked(fit, compared),
             rule="" if compared is None else " ".join([rule(fit, compared), *_by_better(fit, compared)]),
             is_clear=_is_clear(fit, compared),
+            is_simpler=_is_simpler(fit, compared),
             entered=entered,
             changes=tuple(changes),
         )
@@ -257,6 +260,13 @@ def _asked(fit: Fit, compared: Comparison | None) -> str:
     if compared is None or method == fit.method:
         return ""
     return next((asked_by(row.fit.model) for row in compared.methods if row.fit and row.method == method), "")
+
+
+def _is_simpler(fit: Fit, compared: Comparison | None) -> bool:
+    """Return whether the method that the scores support, where it is another, is so for being simpler."""
+    method = None if compared is None else supported(fit, compared).method
+    other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
+    return compared is not None and other is not None and method != fit.method and is_simpler(other, fit, compared)
 
 
 def _is_clear(fit: Fit, compared: Comparison | None) -> bool:
