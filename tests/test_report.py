@@ -164,7 +164,7 @@ def test_averages_that_would_decide_otherwise_are_named() -> None:
     chosen = [fit.values.labels[at] for at in order[:10]]
     enter = [label for label in chosen if label not in by_average]
     # where averages are level at the line, the one with the higher value is taken to have the place
-    assert f"to others than plain averages would: {', '.join(enter[:1])}" in text
+    assert re.search(rf"By plain averages \w+, .* would be among the first 10 instead of {enter[0]}, ", text)
 
 
 def test_without_places_the_leader_is_named_and_who_else_may_lead() -> None:
@@ -267,7 +267,7 @@ def test_a_score_that_looks_mistyped_stops_the_decision() -> None:
     without = eh.decide(eh.rank(eh.calibrate(panel.restrict(np.arange(panel.n_assessments) != 12)), top=10), 10)
     assert [row[1] for row in cells(page, "ranks")] == [one.object for one in without.standings]
     assert made.decision[0].startswith("No decision yet: one score must be checked.")
-    assert {one.level for one in made.alerts} == {"stop"}
+    assert made.alerts[0].level == "stop"
     assert "Decided, for the panel" not in page
     values = {row["object"]: row["value"] for row in made.summary["objects"]}
     assert max(values.values()) < 100  # all that follows is without the score that must be checked
@@ -439,8 +439,7 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
     assert not shrunk.verdict.inside
     count = len(shrunk.verdict.undecided)
     assert shrunk.clear.startswith(
-        f"No score or assessor needs checking: {count} proposals are open because scores are few, not because of any "
-        "single score or assessor."
+        f"Nothing was found that must be checked first: {count} proposals are open because the scores do not separate them."
     )
     fit, decision = shrunk.fit, shrunk.verdict
     note = Alert("note", "other_method", "The scores slightly prefer another method")
@@ -448,7 +447,7 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
         "comparison": eh.compare(fit.panel, candidates=[]),
         "deletions": eh.without_assessors(eh.calibrate(demo()), top=10),
     }
-    assert "No score or assessor needs checking: " in all_clear([note], fit, decision, **given)
+    assert "Nothing was found that must be checked first: " in all_clear([note], fit, decision, **given)
     settled = eh.decide(eh.rank(eh.calibrate(demo())), 40)
     assert settled.inside
     assert not settled.undecided
@@ -534,7 +533,9 @@ def test_who_has_a_place_by_value_alone_or_by_plain_average_alone_is_marked(plac
     fit = eh.calibrate(demo() if places == 10 else eh.simulate_panel(200, 20, 3, seed=6).panel)
     page = render(make_report(fit, top=places, comparison=False))
     ranks = page[page.index('id="ranks"') : page.index('id="objects"')]
-    pattern = r'<tr class="is-\w+ (taken|lost)".*?title="([^"]*)".*?title="a place by ([a-z ]+) alone"'
+    pattern = (
+        r'<tr class="is-\w+ (taken|lost)".*?title="([^"]*)".*?title="among the first by ([a-z ]+), not by [a-z ]+"'
+    )
     marked = re.findall(pattern, ranks)
     panel = fit.panel
     sums = np.bincount(panel.object_index, weights=panel.score)

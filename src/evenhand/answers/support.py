@@ -12,6 +12,7 @@ from evenhand.answers.advice import NOTHING, Recommendation, mean_loss
 from evenhand.answers.decision import Decision, Status
 from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
 from evenhand.look import status_word
+from evenhand.models.additive import CWC
 from evenhand.models.average import SA
 from evenhand.models.fit import METHOD_NAMES, Fit, Model
 from evenhand.words import argument, called, count_of, lowered, number, phrase, sentence, term, together
@@ -410,7 +411,7 @@ class Rival:
         if not self.changed:
             return phrase("Nothing hangs on the choice; say in the minutes which one was made.")
         now, then = (
-            {name: given for name, given in one.fit.model.asked.items() if (name, given) != ("method", "cwc")}
+            {name: given for name, given in one.fit.model.asked.items() if one.fit.model is not CWC}
             for one in (self.made, self.other)
         )
         options = _options({name: given for name, given in then.items() if now.get(name) != given})
