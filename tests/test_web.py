@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -768,6 +769,30 @@ def test_whom_the_panel_chooses_of_the_open_stands_in_all_that_is_taken_along_an
     assert "Unchanged" in text(settled(lambda: chair.get(chair.post(f"{place}/verify").url, follow=True)))
     assert words not in seen(chair, f"/panels/{demo}/out/report.html").content.decode()
     assert "The choice of the panel was taken back" in text(chair.get(f"/panels/{demo}/record"))
+
+
+def test_another_choice_frozen_has_another_fingerprint_and_does_not_verify_as_the_first(
+    chair: Any, demo: int, tmp_path: Path
+) -> None:
+    from evenhand.web.models import Frozen
+
+    for given in (
+        {"objects": ["P31"], "reason": "lots", "by": "us"},
+        {"objects": ["P24"], "reason": "lots", "by": "us"},
+        {"objects": ["P24"], "reason": "a rule", "by": "us"},
+    ):
+        chair.post(f"/panels/{demo}/choice", given)
+        done = chair.post(f"/panels/{demo}/freeze").url
+        settled(partial(chair.get, done, follow=True))
+    newest, *others = Frozen.objects.filter(panel=demo)
+    assert len({newest.fingerprint, *(one.fingerprint for one in others)}) == 3
+    names = {chair.get(f"/panels/{demo}/frozen/{one.pk}")["Content-Disposition"] for one in (newest, *others)}
+    assert len(names) == 3
+    place, _report = confirmed_by_the_command_line(chair, demo, tmp_path)
+    assert "Unchanged" in text(settled(lambda: chair.get(chair.post(f"{place}/verify").url, follow=True)))
+    Frozen.objects.filter(pk=newest.pk).update(archive=bytes(others[0].archive))  # with another reason
+    page = text(settled(lambda: chair.get(chair.post(f"{place}/verify").url, follow=True)))
+    assert "Changed: this version does not give the same fingerprint." in page
 
 
 @pytest.mark.parametrize(

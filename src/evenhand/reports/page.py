@@ -233,7 +233,7 @@ def make_report(
         ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
         if choice is not None:
             decision = with_choice(decision, choice)
-        mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
+        mark = fingerprint(fit, choice=choice, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
         why_not = why_no_charts()
         if why_not is not None:
             notes.append(Problem("no_charts", why_not))

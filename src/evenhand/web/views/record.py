@@ -43,6 +43,8 @@ _TYPES: Final = {
     "png": "image/png",
     "zip": "application/zip",
 }
+_CHOICE: Final = "choice.json"
+"""What an archive has of the choice of the panel, where there is one."""
 _PICTURES: Final = ("values", "biases", "assessor-graph", "design", "residuals")
 
 
@@ -235,8 +237,9 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
         page_ = _made(answer, choices, title, place / "report.html").read_bytes()
         book = _made(answer, choices, title, place / "results.xlsx").read_bytes()
         summary = _made(answer, choices, title, place / "result.json").read_bytes()
-    made = fingerprint(found.combined, top=top, seed=0, draws=DRAWS, lottery_seed=None)
-    command = shlex.join(["evenhand", "report", state["name"], *typed(found, choices), "--verify", made.whole])
+    made = fingerprint(found.combined, choice=answer.choice, top=top, seed=0, draws=DRAWS, lottery_seed=None)
+    told = [*typed(found, choices), *(["--choice", _CHOICE] if answer.choice is not None else [])]
+    command = shlex.join(["evenhand", "report", state["name"], *told, "--verify", made.whole])
     headline = title
     if answer.decision is not None and not answer.stops:
         headline = _in_full(answer, answer.decision)
@@ -253,7 +256,7 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
     parts |= {"report.html": page_, "results.xlsx": book, "result.json": summary}
     parts |= {"record.txt": "".join(f"{line}\n" for line in done).encode()}
     if answer.choice is not None:
-        parts |= {"choice.json": json.dumps(asdict(answer.choice), ensure_ascii=False).encode()}
+        parts |= {_CHOICE: json.dumps(asdict(answer.choice), ensure_ascii=False).encode()}
     parts |= {"choices.json": json.dumps(choices).encode(), "README.txt": words.encode()}
     frozen = Frozen.objects.create(
         panel=panel,
@@ -297,7 +300,7 @@ def verify(request: HttpRequest, pk: int, at: int) -> HttpResponse:
 
     def work() -> tuple[bool, str]:
         if _mark_of(archive) == expected:
-            return True, _("Unchanged: data, settings and version give the same fingerprint.")
+            return True, _("Unchanged: data, settings, choice and version give the same fingerprint.")
         return False, _("Changed: this version does not give the same fingerprint.")
 
     return redirect("working", pk, jobs.start(f"verify-{at}-{mark(expected)}", "verifying", work).key)
@@ -308,7 +311,9 @@ def _mark_of(archive: bytes) -> str:
     from evenhand.answers.fingerprint import fingerprint
     from evenhand.answers.ranking import DRAWS
     from evenhand.io.panels import read_panel
+    from evenhand.io.settled import read_choice
 
+    choice = None
     with zipfile.ZipFile(io.BytesIO(archive)) as held, tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
         first = held.namelist()[0]
         for name in (first, f"{first}.evenhand.toml"):
@@ -317,5 +322,8 @@ def _mark_of(archive: bytes) -> str:
         choices = json.loads(held.read("choices.json"))
         with spoken(None):
             panel = read_panel(Path(folder) / first)
+            if _CHOICE in held.namelist()[1:]:
+                choice = read_choice(held.extract(_CHOICE, Path(folder) / "choice"))
     found = fit_by(panel, choices).combined
-    return fingerprint(found, top=places_of(found, choices), seed=0, draws=DRAWS, lottery_seed=None).whole
+    top = places_of(found, choices)
+    return fingerprint(found, choice=choice, top=top, seed=0, draws=DRAWS, lottery_seed=None).whole
