@@ -748,6 +748,8 @@ def test_whom_the_panel_chooses_of_the_open_stands_in_all_that_is_taken_along_an
     page = text(chair.post(f"/panels/{demo}/choice", given, follow=True))
     words = "a place goes to P31, P24. 5 places stay free. Reason: Two regions had none. Decided by the panel, 3 March."
     assert words in page
+    assert "3 proposals are in by the method used; 2 of the other 7 places given by the panel" in page
+    assert "5 of 10 places given" in text(chair.get("/"))
     after = json.loads(seen(chair, f"/panels/{demo}/out/result.json").content)
     assert after.pop("choice") == given
     assert [row["object"] for row in after["objects"] if row.pop("chosen")] == ["P24", "P31"]
@@ -769,6 +771,22 @@ def test_whom_the_panel_chooses_of_the_open_stands_in_all_that_is_taken_along_an
     assert "Unchanged" in text(settled(lambda: chair.get(chair.post(f"{place}/verify").url, follow=True)))
     assert words not in seen(chair, f"/panels/{demo}/out/report.html").content.decode()
     assert "The choice of the panel was taken back" in text(chair.get(f"/panels/{demo}/record"))
+
+
+def test_a_decision_that_the_panel_has_made_is_told_as_made_on_every_page_and_in_the_report(
+    chair: Any, demo: int
+) -> None:
+    chosen = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10).undecided[:7]
+    given = {"objects": list(chosen), "reason": "lots", "by": "the panel"}
+    words = "10 places given: 3 by the scores, 7 by choice of the panel"
+    assert heading(settled(partial(chair.post, f"/panels/{demo}/choice", given, follow=True))) == words
+    assert "decided, 10 of 10 places" in text(chair.get("/"))
+    report = seen(chair, f"/panels/{demo}/out/report.html").content.decode()
+    assert f"{words}." in report  # the minutes
+    assert "is in yet" not in report
+    assert "compete for" not in report.partition("<h1")[2].partition("</h1>")[0]
+    settled(partial(chair.get, chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    assert f"By calibration with confidence: {words} (checks open: 2)" in text(chair.get(f"/panels/{demo}/record"))
 
 
 def test_another_choice_frozen_has_another_fingerprint_and_does_not_verify_as_the_first(

@@ -131,6 +131,7 @@ class Answer:
             "alert": level,
             "checks": sum(one.level == "check" for one in self.alerts),
             "chosen": 0 if self.choice is None else len(self.choice.objects),
+            "places": None if made is None else [made.given, made.places],
         }
 
 

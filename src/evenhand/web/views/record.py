@@ -276,7 +276,7 @@ def _in_full(answer: Answer, made: Decision) -> str:
     """Return a decision in a line that can be read alone: its method, places nobody is chosen for, checks left."""
     method = method_name(answer.fit.method, confidence=answer.fit.panel.confidence)
     line = _("By %(method)s: %(headline)s") % {"method": method, "headline": made.headline()}
-    left = made.left - (0 if made.choice is None else len(made.choice.objects))
+    left = made.places - made.given
     checks = sum(one.level == "check" for one in answer.alerts)
     told = [_("places not yet given: %(count)s") % {"count": left}] * (left > 0)
     told += [_("checks open: %(count)s") % {"count": checks}] * (checks > 0)
