@@ -585,6 +585,65 @@ def test_the_next_steps_stand_under_the_headline_until_they_are_done(chair: Any,
     assert "settle the method" not in text(seen(chair, f"/panels/{demo}/"))
 
 
+def test_another_method_at_a_click_is_said_with_who_is_no_longer_in_and_undone_so_too(chair: Any, demo: int) -> None:
+    from evenhand.web.models import Panel
+
+    inside = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10).inside
+    seen(chair, f"/panels/{demo}/")
+    wanted = {"method": "cwc", "refinement": "shrink"}
+    page = seen(chair, chair.post(f"/panels/{demo}/choices", wanted).url)
+    assert f"Method changed: {inside[0]}, {inside[1]} and {inside[2]} are no longer in. Undo" in text(page)
+    assert "Method changed" not in text(seen(chair, f"/panels/{demo}/"))
+    notice = page.content.decode().partition("message changed")[2].partition("</form>")[0]
+    was = dict(re.findall(r'name="(method|refinement)" value="(\w*)"', notice))
+    assert was == {"method": "", "refinement": ""}
+    back = seen(chair, chair.post(f"/panels/{demo}/choices", was).url)
+    assert f"Method changed: {inside[0]}, {inside[1]} and {inside[2]} are in now. Undo" in text(back)
+    assert Panel.objects.get(pk=demo).choices == {"places": 10}
+    record = text(chair.get(f"/panels/{demo}/record"))
+    assert record.count("Method set to calibration with confidence") == 2
+    assert "Method changed" not in text(seen(chair, f"/panels/{demo}/?method=nonsense"))
+    assert "Method changed" not in text(seen(chair, chair.post(f"/panels/{demo}/choices", {"places": "9"}).url))
+
+
+def test_a_check_that_stands_for_a_reason_is_no_next_step_and_open_again_once_it_says_something_else(
+    chair: Any, demo: int
+) -> None:
+    def marks() -> list[str]:
+        return re.findall(r'name="mark" value="(\w+)"', seen(chair, f"/panels/{demo}/").content.decode())
+
+    statuses, method = marks()
+    assert "Say why" in text(chair.post(f"/panels/{demo}/checks", {"mark": method, "reason": " "}, follow=True))
+    chair.post(f"/panels/{demo}/checks", {"mark": method, "reason": "Announced in the call"})
+    page = seen(chair, f"/panels/{demo}/")
+    assert "Kept: Announced in the call" in text(page)
+    assert steps_of(page) == "Next: 1 look at P23 and P39, 2 record the choice"
+    chair.post(f"/panels/{demo}/checks", {"mark": statuses, "reason": "Both read again"})
+    page = text(seen(chair, f"/panels/{demo}/"))
+    assert "Looked at: Both read again" in page
+    assert "Next:" not in page
+    assert 'class="warn"' not in chair.get("/").content.decode().partition(f'/panels/{demo}/"')[2].partition("</tr>")[0]
+    settled(partial(chair.get, chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    record = text(chair.get(f"/panels/{demo}/record"))
+    assert "the other 7 places (places not yet given: 7)" in record
+    assert "checks to look at" not in record
+    assert re.search(r"Method kept: [^.]+ Announced in the call", record)
+    assert re.search(r"Looked at, stands: Check 2 statuses: [^.]+ Both read again", record)
+    chair.post(f"/panels/{demo}/choices", {"places": "12"})  # it says something else then
+    assert "Kept: " not in text(seen(chair, f"/panels/{demo}/"))
+    chair.post(f"/panels/{demo}/choices", {"places": "10"})
+    assert "Kept: Announced in the call" in text(seen(chair, f"/panels/{demo}/"))
+    assert marks() == [statuses, method]
+    chair.post("/language", {"language": "de"})
+    assert marks() == [statuses, method]
+    assert "Beibehalten: Announced in the call" in text(seen(chair, f"/panels/{demo}/"))
+    chair.post("/language", {"language": "en"})
+    chair.post(f"/panels/{demo}/checks", {"mark": method, "undo": "1"})
+    assert "settle the method" in steps_of(seen(chair, f"/panels/{demo}/"))
+    gone = chair.post(f"/panels/{demo}/checks", {"mark": "0" * 32, "reason": "x"}, follow=True)
+    assert "That check is not there any more" in text(gone)
+
+
 def test_a_menu_has_brief_options_and_says_what_each_means(chair: Any, demo: int) -> None:
     for place in (f"/panels/{demo}/", chair.post(f"/panels/{demo}/what-if/new").url):
         raw = seen(chair, place).content.decode()

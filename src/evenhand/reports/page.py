@@ -75,6 +75,7 @@ from evenhand.words import (
     phrase,
     quoted,
     sentence,
+    together,
 )
 
 if TYPE_CHECKING:
@@ -849,6 +850,7 @@ def filters() -> dict[str, Callable[..., Any]]:
         "more_of": more_of,
         "phrase": phrase,
         "quoted": quoted,
+        "together": together,
         "whole": _whole,
     }
 

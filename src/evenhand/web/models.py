@@ -29,6 +29,8 @@ class Panel(models.Model):
     choices: models.JSONField[Any, Any] = models.JSONField(default=dict)
     choice: models.JSONField[Any, Any] = models.JSONField(default=dict)
     """Whom the panel gave places that the scores leave open, with those who were open then; no estimate rests on it."""
+    settled: models.JSONField[Any, Any] = models.JSONField(default=dict)
+    """Why checks stand as they are, by the marks of what they say: one that says something else is open again."""
     known: models.JSONField[Any, Any] = models.JSONField(default=dict)
     """What the list of panels shows: sizes, counts of the decision and the most serious alert."""
     is_read: models.BooleanField[Any, Any] = models.BooleanField(default=False)

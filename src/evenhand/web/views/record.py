@@ -7,7 +7,7 @@ import json
 import shlex
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -74,7 +74,8 @@ def record(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _state_of(panel: Panel) -> str:
     """Return a mark of all that a frozen decision is made of."""
-    return mark([panel.state(), panel.choice, panel.name, __version__])
+    settled = [panel.settled] if panel.settled else []
+    return mark([panel.state(), panel.choice, panel.name, __version__, *settled])
 
 
 def sent(name: str, content: bytes, *, download: bool = True) -> HttpResponse:
@@ -200,7 +201,7 @@ def freeze(request: HttpRequest, pk: int) -> HttpResponse:
         finally:
             connection.close()  # of this thread alone
 
-    job = jobs.start(f"freeze-{pk}-{number}-{mark([state, choice])}", "freezing", work)
+    job = jobs.start(f"freeze-{pk}-{number}-{mark([state, choice, frozen_as])}", "freezing", work)
     return redirect("working", pk, job.key)
 
 
@@ -242,7 +243,7 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
     command = shlex.join(["evenhand", "report", state["name"], *told, "--verify", made.whole])
     headline = title
     if answer.decision is not None and not answer.stops:
-        headline = _in_full(answer, answer.decision)
+        headline = _in_full(answer, answer.decision, panel.settled)
     chosen = "" if answer.decision is None else answer.decision.choice_words()
     lines = "\n".join(line for line in (title, headline, chosen) if line)
     words = (
@@ -272,12 +273,12 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
     return frozen
 
 
-def _in_full(answer: Answer, made: Decision) -> str:
+def _in_full(answer: Answer, made: Decision, settled: Mapping[str, str]) -> str:
     """Return a decision in a line that can be read alone: its method, places nobody is chosen for, checks left."""
     method = method_name(answer.fit.method, confidence=answer.fit.panel.confidence)
     line = _("By %(method)s: %(headline)s") % {"method": method, "headline": made.headline()}
     left = made.places - made.given
-    checks = sum(one.level == "check" for one in answer.alerts)
+    checks = len(answer.checks(settled))
     told = [_("places not yet given: %(count)s") % {"count": left}] * (left > 0)
     told += [_("checks open: %(count)s") % {"count": checks}] * (checks > 0)
     return f"{line} ({', '.join(told)})" if told else line
