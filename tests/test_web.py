@@ -122,7 +122,7 @@ def test_a_mistyped_score_stops_and_is_corrected_where_it_is_named(chair: Any) -
     row = re.search(r'name="row" value="(\d+)"', page.content.decode())
     assert row is not None
     sent = {"row": row[1], "column": "score", "text": "44", "reason": "a slip", "back": "decision"}
-    assert chair.post(f"/panels/{panel}/reading/correct", sent).url == f"/panels/{panel}/"
+    assert chair.post(f"/panels/{panel}/reading/correct", sent).url.partition("?")[0] == f"/panels/{panel}/"
     page = seen(chair, f"/panels/{panel}/")
     assert heading(page).startswith("3 proposals are in")
 
@@ -176,8 +176,16 @@ def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there
     assert "Say how you know" in text(chair.post(f"{place}/correct", given, follow=True))
     assert "looks mistyped" in text(seen(chair, place))
     sent = chair.post(f"{place}/correct", {**given, "reason": "asked"})
-    assert sent.url == place
+    assert sent.url.partition("?")[0] == place
+    page = seen(chair, sent.url)
+    assert f"Row {at + 1} is now read as {meant}. Undo" in text(page)
+    undo = re.search(r'action="([^"]+)" class="message changed"', page.content.decode())
+    assert undo is not None
+    assert "looks mistyped" in text(settled(partial(chair.post, undo[1], follow=True)))
+    assert "is now read as" not in text(seen(chair, sent.url))
+    chair.post(f"{place}/correct", {**given, "reason": "asked"})
     page = text(seen(chair, place))
+    assert "is now read as" not in page
     assert "looks mistyped" not in page
     assert f"{cells[2]} {meant} asked" in page
     assert '<button class="button" name="go"' in seen(chair, place).content.decode()
@@ -618,6 +626,7 @@ def test_a_check_that_stands_for_a_reason_is_no_next_step_and_open_again_once_it
     page = seen(chair, f"/panels/{demo}/")
     assert "Kept: Announced in the call" in text(page)
     assert steps_of(page) == "Next: 1 look at P23 and P39, 2 record the choice"
+    assert "The scores leave 7 places open: whom does the panel choose?" in text(page)
     chair.post(f"/panels/{demo}/checks", {"mark": statuses, "reason": "Both read again"})
     page = text(seen(chair, f"/panels/{demo}/"))
     assert "Looked at: Both read again" in page
@@ -650,8 +659,9 @@ def test_a_menu_has_brief_options_and_says_what_each_means(chair: Any, demo: int
         menu = raw.partition('<select id="method"')[2].partition("</select>")[0]
         assert all(len(words) < 32 for words in re.findall(r">([^<]+)</option>", menu))
         assert "calibration with confidence</option>" in menu
-        assert '<span class="under means" role="status">surer scores count more</span>' in raw
-        assert "<b>simple averaging</b>: all scores count alike" in raw
+        means = "each assessor’s standard is taken out; surer scores count more"
+        assert f'<span class="under means" role="status">{means}</span>' in raw
+        assert "<b>simple averaging</b>: standards are not taken out; all scores count alike" in raw
 
 
 def test_a_group_is_not_parted_cell_by_cell_where_a_score_has_several_cells(chair: Any) -> None:
@@ -848,6 +858,26 @@ def test_a_decision_that_the_panel_has_made_is_told_as_made_on_every_page_and_in
     assert f"By calibration with confidence: {words} (checks open: 2)" in text(chair.get(f"/panels/{demo}/record"))
 
 
+def test_a_report_of_these_pages_names_pages_and_no_commands_for_what_to_do(chair: Any, demo: int) -> None:
+    report = seen(chair, f"/panels/{demo}/out/report.html").content.decode()
+    assert "To use the other: on the page Decision, Use that method." in report
+    assert "The page What if tries it without the assessor." in report
+    assert "shrink=True" not in report
+    assert "evenhand next" not in report
+
+
+def test_the_help_says_of_each_method_whether_standards_are_taken_out(chair: Any) -> None:
+    page = text(chair.get("/help"))
+    for words in (
+        "Calibration with confidence Each assessor’s standard is taken out; surer scores count more.",
+        "Calibration without confidence Each assessor’s standard is taken out; all scores count alike.",
+        "Confidence-weighted averaging Standards are not taken out; surer scores count more.",
+        "Simple averaging Standards are not taken out; all scores count alike.",
+        "Whether they rank the work in the same order as the others: too few scores to tell.",
+    ):
+        assert words in page
+
+
 def test_another_choice_frozen_has_another_fingerprint_and_does_not_verify_as_the_first(
     chair: Any, demo: int, tmp_path: Path
 ) -> None:
@@ -891,6 +921,7 @@ def test_a_choice_that_cannot_be_is_refused_and_what_was_marked_stays(
 ) -> None:
     page = chair.post(f"/panels/{demo}/choice", given, follow=True)
     assert said in text(page)
+    assert said in page.content.decode().partition('<p class="refused">')[2].partition("</p>")[0]  # at the boxes too
     boxes = re.findall(r'name="objects" value="(\w+)" checked', page.content.decode())
     assert set(boxes) == set(given["objects"]) - {"P28", "nobody"}
     assert "By choice of the panel" not in text(seen(chair, f"/panels/{demo}/"))
@@ -911,7 +942,8 @@ def test_a_choice_among_others_than_are_open_now_holds_no_more_and_is_said(chair
 @pytest.mark.parametrize("what", ["report.html", "results.xlsx", "results.csv", "result.json", "values.svg"])
 def test_files_can_be_taken_along(chair: Any, demo: int, what: str) -> None:
     page = seen(chair, f"/panels/{demo}/out/{what}")
-    assert page.headers["Content-Disposition"].startswith("attachment")
+    file = "results.zip" if what == "results.csv" else what
+    assert page.headers["Content-Disposition"] == f'attachment; filename="grant-competition-demo-{file}"'
     begins = {"html": b"<!DOCTYPE html>", "xlsx": b"PK", "csv": b"PK", "json": b"{", "svg": b"<svg"}
     assert page.content.startswith(begins[what.rpartition(".")[2]])
 

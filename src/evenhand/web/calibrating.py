@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from evenhand.panel.panel import Panel as Scores
 
 METHODS: Final[Mapping[str, Any]] = {
-    "cwc": _("calibration with confidence: surer scores count more"),
-    "iba": _("calibration without confidence: all scores count alike"),
-    "cwa": _("confidence-weighted averaging: surer scores count more"),
-    "sa": _("simple averaging: all scores count alike"),
+    "cwc": _("calibration with confidence: each assessor’s standard is taken out; surer scores count more"),
+    "iba": _("calibration without confidence: each assessor’s standard is taken out; all scores count alike"),
+    "cwa": _("confidence-weighted averaging: standards are not taken out; surer scores count more"),
+    "sa": _("simple averaging: standards are not taken out; all scores count alike"),
     "medians": _("medians: outlying scores pull little"),
 }
 """Methods, in words."""

@@ -29,7 +29,7 @@ from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.web.views.groups import groups_of
-from evenhand.web.views.reading import slips_of
+from evenhand.web.views.reading import settled_cell, slips_of
 from evenhand.web.ways import next_steps, remedy, stop, until, ways_on, with_links
 from evenhand.words import quoted, translated
 
@@ -116,8 +116,8 @@ def decision(request: HttpRequest, pk: int) -> HttpResponse:
     return _page_of(request, panel, None)
 
 
-def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> HttpResponse:
-    """Return the page of a decision; ``marked`` is a choice among those who are open that could not be taken."""
+def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None, refused: str = "") -> HttpResponse:
+    """Return the page of a decision; ``marked`` is a choice among those who are open that was ``refused``."""
 
     def show(answer: Answer) -> HttpResponse:
         looked: Looked | None = looking(panel).result
@@ -126,6 +126,7 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> Ht
         context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
         context |= _alerts(panel, answer, context) | {"groups": groups_of(panel, answer)}
         context |= {"slips": slips_of(panel, looked, _slips(answer))} | _picks(answer)
+        context |= {"refused": refused, "settled_cell": settled_cell(panel, request.GET)}
         context |= {"changed": _changed(panel, answer, request.GET.dict())}
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
         return page(request, "decision.html", panel, **context)
@@ -144,12 +145,12 @@ def _alerts(panel: Panel, answer: Answer, context: Mapping[str, Any]) -> dict[st
     ]
     stops = [with_links(one, addresses) for one in context["stops"]]
     steps = next_steps(context["answer"], context["anchors"], panel.settled)
-    return {"stops": stops, "alerted": checks, "remarks": notes, "steps": steps, "rival": _rival(answer)}
+    return {"stops": stops, "alerted": checks, "remarks": notes, "steps": steps, "rival": _rival(answer, panel.settled)}
 
 
-def _rival(answer: Answer) -> Decision | None:
-    """Return what the method that predicts better decides, where it leaves other places open than the one used."""
-    made = [one.instead for one in answer.alerts if one.level == "check" and one.instead is not None]
+def _rival(answer: Answer, settled: Mapping[str, str]) -> Decision | None:
+    """Return what the method that predicts better decides, where it leaves other places open and none is settled on."""
+    made = [one.instead for one in answer.checks(settled) if one.instead is not None]
     return next((one for one in made if answer.decision is not None and one.left != answer.decision.left), None)
 
 
@@ -221,7 +222,7 @@ def _set_to(name: str, value: Any) -> str:
     if name == "places":
         return _("Places set to %(places)s") % {"places": value}
     if name == "method":
-        return _("Method set to %(method)s") % {"method": METHODS.get(value or "cwc", value)}
+        return _("Method set to %(method)s") % {"method": in_brief(METHODS.get(value or "cwc", value))[0]}
     if name == "refinement":
         return _("Refinement set to %(words)s") % {"words": REFINEMENTS[value][0]}
     return _("Zero bias set to %(gauge)s") % {"gauge": value}
@@ -246,10 +247,10 @@ def choice(request: HttpRequest, pk: int) -> HttpResponse:
     labels = request.POST.getlist("objects")
     chosen = [label for label in made.undecided if label in labels]
     if not form.is_valid():
-        messages.error(request, _("Say why, and who decided: both go into the record. Nothing was changed."))
+        refused = _("Say why, and who decided: both go into the record. Nothing was changed.")
     elif not 0 < len(chosen) <= made.left or len(chosen) < len(set(labels)):
         said = _("Mark up to %(left)s of those who are open; marked are %(count)s. Nothing was changed.")
-        messages.error(request, said % {"left": made.left, "count": len(chosen)})
+        refused = said % {"left": made.left, "count": len(chosen)}
     else:
         kept = {"objects": chosen, **form.cleaned_data, "open": sorted(made.undecided), "left": made.left}
         with transaction.atomic():
@@ -261,7 +262,8 @@ def choice(request: HttpRequest, pk: int) -> HttpResponse:
                 kept["reason"],
             )
         return redirect(f"{reverse('decision', args=[pk])}#choice")
-    return _page_of(request, panel, request.POST)
+    messages.error(request, refused)
+    return _page_of(request, panel, request.POST, refused)
 
 
 @require_POST
@@ -359,7 +361,7 @@ def verdict_means() -> dict[str, str]:
         "other ranking": _("Their scores do not rise with what the others say of the same work."),
         "bunched": _("Their scores lie closer together than the work they read."),
         "too few scores to tell": _(
-            "Whether they find better what the others find better: their scores neither show it nor speak against it."
+            "Whether they rank the work in the same order as the others: too few scores to tell."
         ),
         "consistent": _("Their scores rise with what the others say of the same work, beyond chance."),
     }

@@ -8,7 +8,7 @@ import shlex
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +17,7 @@ from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import content_disposition_header
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -32,7 +33,9 @@ from evenhand.web.ways import until
 from evenhand.words import spoken, translated
 
 if TYPE_CHECKING:
+    from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Decision
+    from evenhand.reports.page import Report
 
 _TYPES: Final = {
     "html": "text/html; charset=utf-8",
@@ -45,6 +48,15 @@ _TYPES: Final = {
 }
 _CHOICE: Final = "choice.json"
 """What an archive has of the choice of the panel, where there is one."""
+_REMEDIES: Final = {
+    "other_method": "Say in the minutes which method decides. To use the other: on the page Decision, Use that method.",
+    "hangs_on_assessor": "The page What if tries it without the assessor.",
+    "thin": "Ask for another score.",
+    "far_score": "Ask whether it is meant; the page What if tries it without the score.",
+    "tie": "Draw lots, or decide by what the scores do not say.",
+    "confidence": "On the page Decision, calibration without confidence lets it count for nothing.",
+}
+"""What to do about an alert, in a report that these pages write; reports are in English."""
 _PICTURES: Final = ("values", "biases", "assessor-graph", "design", "residuals")
 
 
@@ -106,10 +118,16 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
             return _made(answer, choices, title, Path(folder) / what).read_bytes()
 
     job = jobs.start(f"out-{what}-{mark([panel.state(), title, choice])}", "writing", work)
-    file = "results.zip" if what == "results.csv" else what
+    file = name_of(panel, what)
     if what == "report.html" and request.GET.get("show") == "report":
         return when_done(request, job, as_page, panel)
     return when_done(request, job, lambda content: sent(file, content), panel, file=True)
+
+
+def name_of(panel: Panel, what: str) -> str:
+    """Return what a file about a panel is called where it is kept: with the name of the panel."""
+    file = "results.zip" if what == "results.csv" else what
+    return f"{slugify(panel.name, allow_unicode=True)[:100] or 'panel'}-{file}"
 
 
 def as_page(report: bytes) -> HttpResponse:
@@ -124,13 +142,13 @@ def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path) -> P
     """Write a file about a result, of the kind that its name says, and return where."""
     from evenhand import plots
     from evenhand.io.results import write_text
-    from evenhand.reports import report
+    from evenhand.reports.page import make_report, render
     from evenhand.reports.workbook import workbook
 
     found, choice = answer.found, answer.choice
     top = places_of(found, choices)
     makers: dict[str, Callable[[], object]] = {
-        ".html": lambda: report(found, place, top=top, title=title, choice=choice),
+        ".html": lambda: write_text(place, render(_on_pages(make_report(found, top=top, title=title, choice=choice)))),
         ".xlsx": lambda: workbook(found, place, top=top, choice=choice),
         ".json": lambda: write_text(
             place, json.dumps(_summary(answer, choices), default=float, ensure_ascii=False, indent=1)
@@ -152,6 +170,16 @@ def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path) -> P
     else:
         maker()
     return place
+
+
+def _on_pages(made: Report) -> Report:
+    """Return a report that says what to do on these pages, not on a command line."""
+
+    def remedy(alert: Alert) -> str:
+        is_typed = "`" in alert.remedy or "=" in alert.remedy  # a command, or an argument
+        return _REMEDIES.get(alert.kind, alert.remedy) if is_typed else alert.remedy
+
+    return replace(made, alerts=[replace(one, remedy=remedy(one)) for one in made.alerts], asked="")
 
 
 @translated(None)
@@ -290,7 +318,7 @@ def frozen(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     one = get_object_or_404(Frozen, pk=at, panel=pk)
     if request.GET.get("show") == "report":
         return as_page(bytes(one.page))
-    return sent(f"decision-{one.fingerprint[:16]}.zip", bytes(one.archive))
+    return sent(name_of(one.panel, f"decision-{one.fingerprint[:16]}.zip"), bytes(one.archive))
 
 
 @require_POST
