@@ -68,6 +68,34 @@ def panel_of(edges: Sequence[tuple[int, int]], score: Sequence[float] | None = N
     return Panel.from_arrays([o for o, _ in edges], [a for _, a in edges], scores)
 
 
+def drawn_pairs(
+    generator: np.random.Generator, n_objects: int, n_assessors: int, each: int
+) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+    """Return objects and assessors of assessments: every object by the same number of assessors, drawn at random."""
+    assessors = [generator.permutation(n_assessors)[:each] for _ in range(n_objects)]
+    return np.repeat(np.arange(n_objects), each), np.concatenate(assessors)
+
+
+def noisy_panel(seed: int, n_objects: int, n_assessors: int) -> Panel:
+    """Return a panel whose two scores an object are so noisy that shrinking helps and hardly anybody is in."""
+    generator = np.random.default_rng(seed)
+    objects, assessors = drawn_pairs(generator, n_objects, n_assessors, 2)
+    true = generator.normal(60, 5, n_objects)[objects] + generator.normal(0, 10, n_assessors)[assessors]
+    return Panel.from_arrays(objects, assessors, true + generator.normal(0, 8, objects.size))
+
+
+def side_by_side(*panels: Panel) -> Panel:
+    """Return panels as groups of one that share neither object nor assessor, with unit confidences."""
+    objects, assessors = (
+        np.concatenate([index + before for index, before in zip(indices, np.cumsum([0, *sizes]), strict=False)])
+        for indices, sizes in (
+            ([one.object_index for one in panels], [one.n_objects for one in panels]),
+            ([one.assessor_index for one in panels], [one.n_assessors for one in panels]),
+        )
+    )
+    return Panel.from_arrays(objects, assessors, np.concatenate([one.score for one in panels]))
+
+
 @st.composite
 def connected_panels(
     draw: st.DrawFn,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import optimize, stats
 
 import evenhand as eh
 from evenhand.answers.advice import NOTHING, THIN, Advice, advise, applicable, changes
@@ -23,7 +23,7 @@ from evenhand.models.robust import Student
 from evenhand.models.setting import Work
 from evenhand.models.standardised import standardise
 from evenhand.panel.panel import Panel
-from panels import random_panel, refined_of
+from panels import noisy_panel, random_panel, refined_of, side_by_side
 
 Floats = NDArray[np.float64]
 
@@ -189,16 +189,8 @@ def test_a_panel_in_groups_has_advice_from_what_can_be_computed(fits: dict[str, 
 
 def two_groups(bias_sd: float) -> Panel:
     """Return a panel of two groups that share neither assessor nor object."""
-    parts = [
-        eh.simulate_panel(20, 5, 3, seed=seed, bias_sd=bias_sd, uncertainties=(5.0,), bounds=None).panel
-        for seed in (1, 2)
-    ]
-    shift = (0, parts[0].n_objects), (0, parts[0].n_assessors)
-    objects, assessors = (
-        np.concatenate([getattr(part, side) + by for part, by in zip(parts, own, strict=True)])
-        for side, own in zip(("object_index", "assessor_index"), shift, strict=True)
-    )
-    return Panel.from_arrays(objects, assessors, np.concatenate([part.score for part in parts]))
+    options: dict[str, Any] = {"bias_sd": bias_sd, "uncertainties": (5.0,), "bounds": None}
+    return side_by_side(*(eh.simulate_panel(20, 5, 3, seed=seed, **options).panel for seed in (1, 2)))
 
 
 def test_averages_and_priors_are_compared_on_a_panel_in_groups() -> None:
@@ -413,6 +405,40 @@ def test_a_score_that_tells_much_of_the_unknowns_is_left_out_by_a_fit_without_it
     assert abs(found[row] - wanted) < 0.4 * abs(first[row] - wanted), "which may find another peak from afar"
 
 
+def best_ratios(panel: Panel, row: int) -> tuple[float, float]:
+    """Return the ratios of variances to the noise at which all scores but one are likeliest, from a dense normal."""
+    others = np.arange(panel.n_assessments) != row
+    score, ones = panel.score[others], np.ones(panel.n_assessments - 1)
+
+    def unlikely(logs: Floats) -> float:
+        covariance = (prior_covariance(panel, *np.exp(logs)) + np.diag(1 / panel.precision))[np.ix_(others, others)]
+        inverse = np.linalg.inv(covariance)
+        away = score - (ones @ inverse @ score) / (ones @ inverse @ ones)
+        return float(score.size * np.log(away @ inverse @ away) + np.linalg.slogdet(covariance)[1])
+
+    found = np.exp(optimize.minimize(unlikely, [4.0, 4.0], method="Nelder-Mead", tol=1e-8).x)
+    return float(found[0]), float(found[1])
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_by_maximum_likelihood_telling_scores_are_as_probable_as_at_the_dense_maximum_without_them(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = eh.simulate_panel(12, 4, 2, seed=seed, bounds=None, step=None).panel
+    fit = refine(panel, shrink=True, likelihood="ml")
+    found = held_out(fit).log_score
+    monkeypatch.setattr("evenhand.answers.heldout._REFITS", 0)
+    refits = np.flatnonzero(found != held_out(fit).log_score).tolist()
+    assert len(refits) >= 4
+    nu = panel.n_assessments - 1
+    for row in refits:
+        covariance = prior_covariance(panel, *best_ratios(panel, row)) + np.diag(1 / panel.precision)
+        mean, variance, squares = left_out(covariance, panel.score, row)
+        wanted = stats.t.logpdf(panel.score[row], nu, mean, np.sqrt(squares / nu * variance))
+        # a refit ends within .001 of the highest log likelihood, and l_i within the root of 2 (.001) t_i of its own
+        assert found[row] == pytest.approx(wanted, abs=np.sqrt(2 * 0.001))
+
+
 def test_the_noise_variance_of_an_assessor_without_a_score_is_about_that_of_a_fit_without_it() -> None:
     panel = eh.simulate_panel(30, 6, 3, seed=5, bounds=None, factor_sd=1.0).panel
     fit = refine(panel, shrink=True, calibrate_confidence=True)
@@ -560,22 +586,9 @@ def test_refinements_named_by_the_user_are_compared_too() -> None:
     assert row.log_evidence is None
 
 
-def noisy_room(seed: int) -> Panel:
-    """Return a panel of two noisy scores an object, which shrinking helps."""
-    generator = np.random.default_rng(seed)
-    objects = np.repeat(np.arange(15), 2)
-    assessors = np.concatenate([generator.permutation(5)[:2] for _ in range(15)])
-    true = generator.normal(60, 5, 15)[objects] + generator.normal(0, 10, 5)[assessors]
-    return Panel.from_arrays(objects, assessors, true + generator.normal(0, 8, 30))
-
-
 def test_a_reason_ranks_objects_within_groups_that_cannot_be_compared() -> None:
-    rooms = [noisy_room(seed) for seed in (1, 2)]
-    apart = Panel.from_arrays(
-        np.concatenate([room.object_index + 15 * at for at, room in enumerate(rooms)]),
-        np.concatenate([room.assessor_index + 5 * at for at, room in enumerate(rooms)]),
-        np.concatenate([room.score for room in rooms]),
-    )
+    rooms = [noisy_panel(seed, 15, 5) for seed in (1, 2)]
+    apart = side_by_side(*rooms)
     shrunk = [Refinements(shrink=True)]
     found = eh.compare(apart, per_component=True, candidates=shrunk).recommendation
     assert found.method == "cwc+shrunk", "a method that compares them by its priors"

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.answers.alerts import Alert, alerts
+from evenhand.answers.alerts import Alert, alerts, all_clear
 from evenhand.answers.decision import Decision
 from evenhand.answers.heldout import leverages
 from evenhand.answers.support import Rival, asked_by, is_clearly_better, supported, worth_of_confidence
@@ -19,8 +20,9 @@ from evenhand.models.fit import Fit
 from evenhand.models.refined import Refinements
 from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
-from evenhand.reports.page import confidence_picture
+from evenhand.reports import charts
 from evenhand.words import together
+from panels import Floats, drawn_pairs, noisy_panel
 
 FAULTS = {"mistyped", "far_score", "confidence", "groups", "perfect_agreement", "few_scores", "beyond_scale", "tie"}
 """Alerts that claim a fault of the data; the others say what a decision hangs on."""
@@ -155,7 +157,7 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert found.beside == f"By the other method nobody is in and {count} compete for 10 places."
     assert found.beside not in found.message, "said once, under the headline"
     assert not set(other.inside) & set(eh.decide(eh.rank(fit), 10).inside)
-    none = "No proposal is in by both methods: 3 are in by the method used alone."
+    none = "No proposal is in by both methods; 3 are in, but only by the method used."
     assert found.lines[0][0] == none, "what a folded alert shows too"
     assert "`shrink=True`" in found.remedy
     now = decided(fit, 10)
@@ -170,15 +172,6 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert f"off by {errors[advised]:.1f} points instead of {errors[fit.method]:.1f}:" in found.message
     by_advice = eh.refine(panel, shrink=True)
     assert not [one for one in alerts(by_advice, other, comparison=compared) if one.kind == "other_method"]
-
-
-def noisy_panel(seed: int) -> Panel:
-    """Return a panel whose two scores an object are so noisy that hardly anybody is in."""
-    generator = np.random.default_rng(seed)
-    objects = np.repeat(np.arange(30), 2)
-    assessors = np.concatenate([generator.permutation(10)[:2] for _ in range(30)])
-    true = generator.normal(60, 5, 30)[objects] + generator.normal(0, 10, 10)[assessors]
-    return Panel.from_arrays(objects, assessors, true + generator.normal(0, 8, 60))
 
 
 def test_who_is_in_only_by_the_method_used_is_named_where_others_would_be_in() -> None:
@@ -208,7 +201,7 @@ def test_a_headline_names_the_first_of_many_who_would_be_in_and_would_not() -> N
 def test_another_method_by_which_few_open_places_change_is_a_note_and_many_a_check() -> None:
     levels, swapped, named = [], [], 0
     for seed in range(12):
-        panel = simulate_panel(30, 8, 3, seed=seed).panel if seed < 4 else noisy_panel(seed)
+        panel = simulate_panel(30, 8, 3, seed=seed).panel if seed < 4 else noisy_panel(seed, 30, 10)
         fit, compared = eh.calibrate(panel), eh.compare(panel, candidates=[Refinements(shrink=True)])
         decision = decided(fit, 8)
         for one in alerts(fit, decision, comparison=compared):
@@ -223,7 +216,11 @@ def test_another_method_by_which_few_open_places_change_is_a_note_and_many_a_che
                 if is_same and one.level == "check":
                     swapped.append(one)
                     assert one.headline.endswith(f"{len(new)} of the first 8 are others")
-                    named_new = one.lines[0][0].removeprefix("Its first 8 have ").partition(" instead of ")[0]
+                    named_new = (
+                        one.lines[0][0]
+                        .removeprefix("The first 8 of the other method have ")
+                        .partition(" instead of ")[0]
+                    )
                     assert set(re.findall(r"\d+", named_new)) == new
                 assert not is_clearly_better(fit, other.fit)
                 is_any = bool(other.inside or decision.inside)
@@ -269,13 +266,27 @@ def test_how_a_method_is_asked_for_makes_it_again() -> None:
     assert asked_by(eh.incomplete_block(panel).model) == 'method="iba"'
 
 
-def test_the_remedy_for_idle_confidence_is_the_method_that_the_scores_support() -> None:
-    generator = np.random.default_rng(8)
-    objects = np.repeat(np.arange(60), 4)
-    assessors = np.concatenate([generator.permutation(12)[:4] for _ in range(60)])
-    declared = generator.choice([1.0, 3.0, 9.0], 240)
+def declaring(
+    generator: np.random.Generator, uncertainties: tuple[float, ...]
+) -> tuple[NDArray[np.int_], NDArray[np.int_], Floats, Floats]:
+    """Return objects, assessors, declared uncertainties and what the scores would be without noise."""
+    objects, assessors = drawn_pairs(generator, 60, 12, 4)
+    declared = generator.choice(uncertainties, objects.size)
     true = generator.normal(60, 12, 60)[objects] + generator.normal(0, 8, 12)[assessors]
-    panel = Panel.from_arrays(objects, assessors, true + generator.normal(0, 4, 240), 1 / declared**2)
+    return objects, assessors, declared, true
+
+
+def idle_and_telling() -> tuple[Panel, Panel]:
+    """Return a panel whose declared uncertainties say nothing of its noise, and one whose noise they are."""
+    generator = np.random.default_rng(8)
+    objects, assessors, declared, true = declaring(generator, (1.0, 3.0, 9.0))
+    noises = generator.normal(0, 4, declared.size), declared * generator.normal(0, 1, declared.size)
+    idle, telling = (Panel.from_arrays(objects, assessors, true + noise, 1 / declared**2) for noise in noises)
+    return idle, telling
+
+
+def test_the_remedy_for_idle_confidence_is_the_method_that_the_scores_support() -> None:
+    panel, _ = idle_and_telling()
     fit, compared = eh.calibrate(panel), eh.compare(panel)
     advised = next(row.fit for row in compared.methods if row.method == supported(fit, compared).method)
     assert advised is not None
@@ -346,8 +357,7 @@ def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
     assert "objects 2, 3, read by assessors 2, 3." in found.message
     who, what = eh.connectivity(apart).suggestions[0]
     assert found.remedy == (
-        f"One further score would join them, for example assessor {who} on object {what}; two or three would make it "
-        "hold."
+        f"One further score would join them, for example assessor {who} on object {what}; two or three would be safer."
     )
     objects, assessors = np.repeat(np.arange(8), 4), np.tile(np.arange(4), 8)
     perfect = eh.calibrate(Panel.from_arrays(objects, assessors, 50.0 + objects + 2.0 * assessors))
@@ -356,9 +366,32 @@ def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
     assert only(alerts(few, decided(few, 1)), "few_scores").level == "check"
 
 
+@pytest.mark.parametrize("groups", [2, 3])
+def test_groups_that_are_compared_on_an_assumption_come_before_all_else_that_is_to_be_checked(groups: int) -> None:
+    block = np.repeat(np.arange(4), 3) + 4 * np.arange(groups)[:, None], np.tile(np.arange(3), 4)
+    who = block[1] + 3 * np.arange(groups)[:, None]
+    score = np.random.default_rng(4).normal(60, 8, who.size).round()
+    panel = Panel.from_arrays(block[0].ravel(), who.ravel(), score)
+    assert eh.connectivity(panel).n_components == groups
+    for fit, words in (
+        (eh.refine(panel, shrink=True), "equally strict, and their objects equally good, on the whole"),
+        (eh.simple_average(panel), "equally strict on the whole"),
+    ):
+        found = alerts(fit, decided(fit, 3), comparison=eh.compare(panel, per_component=True))
+        assert [one.level for one in found if one.kind == "groups"] == []
+        assert found[0].kind == "assumed"
+        assert found[0].level == "check"
+        assert found[0].headline == f"{groups} groups are compared on an assumption"
+        assert words in found[0].message
+        assert f"Nobody has read work of {'both' if groups == 2 else 'two'} groups" in found[0].message
+        assert all_clear(found, fit, decided(fit, 3)) == ""
+    whole = Panel.from_arrays(block[0][0], block[1], score[:12])
+    assert "assumed" not in {one.kind for one in alerts(eh.refine(whole, shrink=True))}
+
+
 def test_values_beyond_a_scale_that_shows_its_ends_are_said() -> None:
     generator = np.random.default_rng(3)
-    objects, assessors = np.repeat(np.arange(30), 3), np.concatenate([generator.permutation(8)[:3] for _ in range(30)])
+    objects, assessors = drawn_pairs(generator, 30, 8, 3)
     value, bias = generator.normal(70, 20, 30), np.array([15.0, -25.0, 0, 5, -5, 10, -10, 10])
     score = np.clip(np.round(value[objects] + bias[assessors] + generator.normal(0, 3, 90)), 0, 100)
     fit = eh.calibrate(Panel.from_arrays(objects, assessors, score))
@@ -368,14 +401,7 @@ def test_values_beyond_a_scale_that_shows_its_ends_are_said() -> None:
 
 
 def test_confidence_that_says_nothing_is_said_and_confidence_that_does_is_not() -> None:
-    generator = np.random.default_rng(8)
-    objects = np.repeat(np.arange(60), 4)
-    assessors = np.concatenate([generator.permutation(12)[:4] for _ in range(60)])
-    declared = generator.choice([1.0, 3.0, 9.0], 240)
-    true = generator.normal(60, 12, 60)[objects] + generator.normal(0, 8, 12)[assessors]
-    idle = Panel.from_arrays(objects, assessors, true + generator.normal(0, 4, 240), 1 / declared**2)
-    telling = Panel.from_arrays(objects, assessors, true + declared * generator.normal(0, 1, 240), 1 / declared**2)
-    for panel, expected in ((idle, ["confidence"]), (telling, [])):
+    for panel, expected in zip(idle_and_telling(), (["confidence"], []), strict=True):
         fit = eh.calibrate(panel)
         found = alerts(fit, comparison=eh.compare(panel))
         assert [one.kind for one in found if one.kind == "confidence"] == expected
@@ -383,10 +409,7 @@ def test_confidence_that_says_nothing_is_said_and_confidence_that_does_is_not() 
 
 def test_what_confidence_is_worth_has_one_source_for_alert_and_picture() -> None:
     generator = np.random.default_rng(9)
-    objects = np.repeat(np.arange(60), 4)
-    assessors = np.concatenate([generator.permutation(12)[:4] for _ in range(60)])
-    declared = generator.choice([1.0, 2.0, 4.0], 240)
-    true = generator.normal(60, 12, 60)[objects] + generator.normal(0, 8, 12)[assessors]
+    objects, assessors, declared, true = declaring(generator, (1.0, 2.0, 4.0))
     verdicts: dict[float, str] = {}
     tried = [Refinements(shrink=True, power=0.0), Refinements(shrink=True, power="estimated")]
     for power in (-1.0, 0.0, 1.0):
@@ -395,8 +418,7 @@ def test_what_confidence_is_worth_has_one_source_for_alert_and_picture() -> None
         compared = eh.compare(panel, candidates=tried)
         worth = worth_of_confidence(compared)
         assert worth is not None
-        title = confidence_picture(eh.calibrate(panel), compared).to_dict()["title"]["text"]
-        assert " ".join(title) == worth.headline
+        assert charts.confidence(eh.calibrate(panel), compared).title == worth.headline
         verdicts[power] = worth.verdict
         said = [one.headline for one in alerts(eh.calibrate(panel), comparison=compared) if one.kind == "confidence"]
         assert said == ([worth.headline] if worth.is_idle else [])

@@ -445,7 +445,6 @@ NOT_PROVOKED: Final = {
     "drawn": "no small panel is known whose correlation has to be drawn towards independence",
     "large": "needs a design of more than a thousand objects and assessors",
     "influence": "stands in the notes of a workbook without its kind; files.json has the sentence",
-    "no_charts": "needs a machine without what draws charts; the tests of installation make one",
     "no_permission": "the superuser may read everything",
     "repeated_cells": "needs a workbook that no program writes; the tests of workbooks make one",
     "robustness": "stands in the notes of a workbook without its kind; files.json has the sentence",

@@ -53,6 +53,18 @@ def test_every_kind_of_file_can_be_corrected(tmp_path: Path, suffix: str) -> Non
     assert scores(found)["b", "y"] == 40
 
 
+def test_a_row_after_the_last_is_a_new_one_where_several_of_its_cells_are_given(tmp_path: Path) -> None:
+    place = tmp_path / "scores.csv"
+    place.write_text("object,assessor,score\na,x,60\na,y,70\nb,x,50\n", encoding="utf-8")
+    for row in (5, 9):
+        added = {f"{row}:object": "b", f"{row}:assessor": "y", f"{row}:score": "55"}
+        found = eh.read_panel(place, corrections=added)
+        assert scores(found) == {**scores(eh.read_panel(place)), ("b", "y"): 55}
+        assert found.cell_of(3) == (row, "score")
+    with pytest.raises(InputError, match="no cell in row"):
+        eh.read_panel(place, corrections={"5:score": "55"})
+
+
 @pytest.mark.parametrize("place", ["9:Ito", "2:Nobody", "Ito", "x:Ito", ""])
 def test_a_place_that_is_none_is_refused(wide: Path, place: str) -> None:
     with pytest.raises(InputError, match="no cell in row"):

@@ -73,11 +73,11 @@ def test_the_panel_ticks_the_method_where_the_scores_support_another() -> None:
     page = render(report)
     assert report.supported.method != report.fit.method
     said = form_in(page)
-    assert "□ calibration with confidence, as in this report" in said
+    assert "□ the method of this report (calibration with confidence)" in said
     other = eh.decide(eh.rank(eh.refine(report.fit.panel, shrink=True), top=10), 10)
     counts = f"{10 - len(other.inside)} places are open to {len(other.undecided)}"
-    asked = f"then {counts}: sign its report instead (how to make it: annex C)"
-    assert f"□ calibration with confidence, pulled towards the mean, {asked}" in said
+    asked = f"then {counts}; its own report is signed instead (annex C says how to make it)"
+    assert f"□ the other method (calibration with confidence, pulled towards the mean), {asked}" in said
     evidence = page[page.index('id="evidence"') : page.index('id="record"')]
     assert "FILE shrink=True</code> takes it" in evidence
     assert "shrink=True" not in said

@@ -27,7 +27,7 @@ from evenhand.errors import InputError, NotRankableError
 from evenhand.look import LIGHT, STATUS
 from evenhand.models.fit import Fit, method_name
 from evenhand.panel.panel import Panel
-from evenhand.plots import studies, style
+from evenhand.plots import labels, studies, style
 from evenhand.solve.connectivity import assessor_graph
 from evenhand.studies.printed import GRAPHS
 from evenhand.words import sentence
@@ -217,7 +217,7 @@ def test_a_thousand_objects_make_a_chart_of_moderate_size(name: str) -> None:
 
 
 def test_labels_stay_different_whatever_is_done_to_them() -> None:
-    names = style.drawable(["a\tb", "a b", "a\nb", "a b (2)", "x" * 90, "x" * 91, "</x", "‹/x"])
+    names = labels.drawable(["a\tb", "a b", "a\nb", "a b (2)", "x" * 90, "x" * 91, "</x", "‹/x"])
     assert len(set(names)) == len(names)
     assert max(map(len, names)) < 50
 
@@ -242,7 +242,7 @@ def test_colour_means_status_alert_or_side_of_bias_and_all_else_is_grey(name: st
 
 def test_everything_is_drawn_in_tokens_of_the_look() -> None:
     known = {*LIGHT.values(), style.MIDDLE}
-    known |= {shade for panel in PANELS.values() for shade in style.declared_kinds(panel()).shades}
+    known |= {shade for panel in PANELS.values() for shade in labels.declared_kinds(panel()).shades}
     for name, kind in DRAWN:
         assert colours_of(spec(name, kind)) <= known, (name, kind)
 
@@ -302,7 +302,7 @@ def test_more_groups_than_can_be_told_apart_are_counted() -> None:
     edges = [(3 * g + o, 2 * g + a) for g in range(9) for o in range(3) for a in range(2)]
     panel = panel_of(edges)
     chart = plots.values(eh.calibrate(panel, per_component=True)).to_dict()
-    assert len(chart["vconcat"]) == style.MOST_GROUPS
+    assert len(chart["vconcat"]) == labels.MOST_GROUPS
     assert "Shown are the 6 largest" in words(chart)
     nodes = [unit for unit in units(plots.graph(panel).to_dict()) if unit["mark"]["type"] == "point"]
     assert nodes[0]["encoding"]["shape"]["scale"]["domain"][-1] == "smaller groups"
@@ -920,18 +920,18 @@ FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
 
 
 def test_names_are_cut_between_words_where_one_ends_near_by() -> None:
-    assert style.clip("Prof. Dr. Maximiliane von Hohenstein Waldburg", 24) == "Prof. Dr.…Waldburg"
-    assert style.clip("Donaudampfschifffahrtsgesellschaft", 11) == "Donau…chaft"
+    assert labels.clip("Prof. Dr. Maximiliane von Hohenstein Waldburg", 24) == "Prof. Dr.…Waldburg"
+    assert labels.clip("Donaudampfschifffahrtsgesellschaft", 11) == "Donau…chaft"
     for most in range(4, 40):
-        assert len(style.clip("A history of water works in northern harbour towns, part 2", most)) <= most
+        assert len(labels.clip("A history of water works in northern harbour towns, part 2", most)) <= most
 
 
 def test_joined_signs_are_neither_cut_nor_drawn_on_top_of_each_other(tmp_path: Path) -> None:
     for most in range(4, 12):
-        clipped = style.clip(f"abc{FAMILY}defg{FAMILY}hij", most)
+        clipped = labels.clip(f"abc{FAMILY}defg{FAMILY}hij", most)
         assert len(clipped) <= most
         assert clipped.count("\u200d") == 2 * clipped.count(FAMILY)
-    assert style.clip("a" * 9 + "e\u0301" + "b" * 12, 20) == "a" * 9 + "…" + "b" * 9
+    assert labels.clip("a" * 9 + "e\u0301" + "b" * 12, 20) == "a" * 9 + "…" + "b" * 9
     panel = Panel.from_arrays([0, 1], [0, 0], [1.0, 2.0], objects=[f"{FAMILY} at work", "x"], assessors=["A"])
     chart = plots.graph(panel)
     plots.save(chart, tmp_path / "graph.svg")
@@ -945,8 +945,8 @@ def test_joined_signs_are_neither_cut_nor_drawn_on_top_of_each_other(tmp_path: P
 
 
 def test_a_sentence_goes_on_after_a_name_that_is_read_from_the_right() -> None:
-    assert style.named("\u05d0\u05d1", "object") == "\u05d0\u05d1\u200e"
-    assert style.named("Ann", "assessor") == "Ann"
+    assert labels.named("\u05d0\u05d1", "object") == "\u05d0\u05d1\u200e"
+    assert labels.named("Ann", "assessor") == "Ann"
     names = ["\u05d0\u05d1 \u05d2\u05d3", "x"]
     panel = Panel.from_arrays([0, 1, 0, 1], [0, 0, 1, 1], [1.0, 2.0, 3.0, 9.0], objects=names, assessors=names)
     for chart in (plots.residuals(eh.calibrate(panel)), plots.biases(eh.calibrate(panel))):

@@ -430,32 +430,38 @@ def prior_of_ratio(x: float) -> float:
     return float(np.log(sd) - 1.5 * np.log1p(sd**2) + x / 2)
 
 
-def exact_mixture(panel: Panel, count: int = 45) -> tuple[Floats, Floats, Floats, int]:
-    """Return probabilities of ratios on a fine grid, and given each the means and squared scales of Student's t."""
+def given_ratios(panel: Panel) -> Callable[[float, float], tuple[float, Floats, Floats]]:
+    """Return what gives the log posterior of log ratios, and with them the means and squared scales of Student's t."""
     dense = Dense(panel, Setting(value_ratio=1.0, bias_ratio=1.0, w=1.0))
     n_objects, n_assessors, nu = panel.n_objects, panel.n_assessors, panel.n_assessments - 1
     of_values, of_biases = dense.prior.copy(), dense.prior.copy()
     of_values[n_objects:-1, n_objects:-1] = 0
     of_biases -= of_values
     plain = dense.design.T @ (panel.precision[:, None] * dense.design)
-    height, mean, scale = [], [], []
-    for x in np.linspace(-9, 12, count):
-        for y in np.linspace(-9, 12, count):
-            prior = of_values * np.exp(-x) + of_biases * np.exp(-y)
-            inverse = np.linalg.inv(plain + prior)
-            found = inverse @ dense.design.T @ (panel.precision * panel.score)
-            left = panel.score - dense.design @ found
-            total = panel.precision @ left**2 + found @ prior @ found
-            level = -nu / 2 * np.log(total) - (n_objects * x + n_assessors * y) / 2 + np.linalg.slogdet(inverse)[1] / 2
-            height.append(level + prior_of_ratio(x) + prior_of_ratio(y))
-            mean.append(found[:-1])
-            scale.append(np.diagonal(inverse)[:-1] * total / nu)
+
+    def given(x: float, y: float) -> tuple[float, Floats, Floats]:
+        prior = of_values * np.exp(-x) + of_biases * np.exp(-y)
+        inverse = np.linalg.inv(plain + prior)
+        found = inverse @ dense.design.T @ (panel.precision * panel.score)
+        left = panel.score - dense.design @ found
+        total = panel.precision @ left**2 + found @ prior @ found
+        level = -nu / 2 * np.log(total) - (n_objects * x + n_assessors * y) / 2 + np.linalg.slogdet(inverse)[1] / 2
+        return level + prior_of_ratio(x) + prior_of_ratio(y), found[:-1], np.diagonal(inverse)[:-1] * total / nu
+
+    return given
+
+
+def exact_mixture(panel: Panel, count: int = 45) -> tuple[Floats, Floats, Floats, int]:
+    """Return probabilities of ratios on a fine grid, and given each the means and squared scales of Student's t."""
+    given, grid = given_ratios(panel), np.linspace(-9, 12, count).tolist()
+    height, mean, scale = zip(*(given(x, y) for x in grid for y in grid), strict=True)
     chance = np.exp(np.array(height) - logsumexp(height))
-    return chance, np.array(mean), np.array(scale), nu
+    return chance, np.array(mean), np.array(scale), panel.n_assessments - 1
 
 
 @pytest.mark.parametrize(
-    ("seed", "size", "bias_sd"), [(0, (12, 4, 2), 15.0), (1, (25, 5, 3), 3.0), (4, (10, 12, 6), 10.0)]
+    ("seed", "size", "bias_sd"),
+    [(0, (12, 4, 2), 15.0), (1, (25, 5, 3), 3.0), (4, (10, 12, 6), 10.0), (0, (8, 4, 3), 3.0)],
 )
 def test_intervals_have_their_probability_when_variances_are_integrated_out(
     seed: int, size: tuple[int, int, int], bias_sd: float
@@ -471,6 +477,36 @@ def test_intervals_have_their_probability_when_variances_are_integrated_out(
     estimate = np.concatenate([fit.values.estimate, fit.biases.estimate])
     exact = np.sqrt(chance @ (scale * nu / (nu - 2) + np.square(mean - estimate)))
     close(np.concatenate([fit.values.sd, fit.biases.sd]), exact, rtol=0.05)
+
+
+@pytest.mark.parametrize(("seed", "size", "furthest"), [(1, (6, 3, 2), 3.5), (5, (10, 5, 2), 2.5), (0, (8, 4, 3), 2.1)])
+def test_a_posterior_of_variances_reaches_to_where_a_dense_one_has_fallen_by_two(
+    seed: int, size: tuple[int, int, int], furthest: float
+) -> None:
+    panel = eh.simulate_panel(*size, seed=seed, bounds=None, step=None, bias_sd=3.0).panel
+    given = given_ratios(panel)
+
+    def height(point: Floats) -> float:
+        return given(float(point[0]), float(point[1]))[0]
+
+    def depth(point: Floats) -> float:
+        return -height(point)
+
+    search = refined_of(refine(panel, shrink=True)).search
+    peak = optimize.minimize(depth, search.point.tolist(), method="Nelder-Mead", tol=1e-8).x
+    steps = 0.01 * np.eye(2)
+    bend = [
+        [height(peak + a - b) + height(peak - a + b) - height(peak + a + b) - height(peak - a - b) for a in steps]
+        for b in steps
+    ]
+    curvature, axes = np.linalg.eigh(np.array(bend) / 4e-4)
+    reaches = []
+    for axis in (*(axes / np.sqrt(curvature)).T, *(-axes / np.sqrt(curvature)).T):
+        reach = search._reach(peak, search.height(peak, prior=True), axis)
+        # the root of half of it is 1, to a hundredth
+        assert np.sqrt((height(peak) - height(peak + 2 * reach * axis)) / 2) == pytest.approx(1.0, abs=0.0101)
+        reaches.append(reach)
+    assert max(reaches) > furthest, "a long tail on one side"
 
 
 # ------------------------------------------------------------------------------------------------------- covariates
@@ -708,6 +744,15 @@ SLOPES: dict[str, dict[str, Any]] = {
     "covariate": {"shrink": True, "covariates": ("z",)},
     "huber": {"shrink": True, "tails": "huber"},
     "student": {"shrink": True, "tails": "student", "freedom": None},
+    "ml": {"shrink": True, "likelihood": "ml"},
+    "ml biases": {"shrink": "biases", "likelihood": "ml"},
+    "ml without biases": {"shrink": True, "bias_sd": 0, "likelihood": "ml"},
+    "ml power": {"shrink": True, "power": "estimated", "likelihood": "ml"},
+    "ml biases power": {"shrink": "biases", "power": "estimated", "likelihood": "ml"},
+    "ml power alone": {"power": "estimated", "likelihood": "ml"},
+    "ml given": {"shrink": True, "value_sd": 9.0, "likelihood": "ml"},
+    "ml covariate": {"shrink": True, "covariates": ("z",), "likelihood": "ml"},
+    "ml biases covariate": {"shrink": "biases", "covariates": ("z",), "likelihood": "ml"},
 }
 
 

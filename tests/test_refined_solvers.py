@@ -237,6 +237,23 @@ def test_pairs_of_thin_objects_are_known_once_for_all_weights(
         close(panel.precision * solver.fitted_variances(), dense.leverage, 1)
 
 
+@pytest.mark.parametrize("decades", [0.0, 7.0], ids=["alike", "unequal"])
+def test_fits_know_what_an_assessor_of_all_objects_shares_with_each_beside_many_of_few(decades: float) -> None:
+    generator, n_objects, n_others = np.random.default_rng(6), 60, 80
+    objects = np.concatenate([np.arange(n_objects), np.resize(generator.permutation(n_objects), 2 * n_others)])
+    assessors = np.concatenate([np.zeros(n_objects, int), 1 + np.repeat(np.arange(n_others), 2)])
+    precision = 10.0 ** generator.uniform(-decades / 2, decades / 2, objects.size)
+    panel = Panel.from_arrays(objects, assessors, 60 + generator.normal(0, 10, objects.size), precision)
+    of_biases = 2.0 ** generator.uniform(-4, 4, panel.n_assessors)
+    solver, dense = prior_solver(panel, None, of_biases), with_priors(panel, None, of_biases)
+    direct = solver.base.exact
+    assert isinstance(direct, DirectSolver)
+    assert direct._looked_up is not None
+    assert direct._pole == 0, "the assessor of all objects, who is a score's and no prior's"
+    agree(solver, panel, dense.covariance, generator)
+    close(panel.precision * solver.fitted_variances(), dense.leverage, 1)
+
+
 def test_mu_2_with_priors_is_that_of_the_larger_graph() -> None:
     panel = random_panel(2, 6, 4, 8)
     of_values, of_biases = np.linspace(0.5, 2.0, 6), np.linspace(0.2, 3.0, 4)

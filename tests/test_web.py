@@ -1,5 +1,6 @@
 """The web application without a browser: the journey of a chair, what is kept, who may come in."""
 
+import html
 import io
 import json
 import os
@@ -18,6 +19,7 @@ from click.testing import CliRunner
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.data import demo_path
+from evenhand.reports.page import make_report, render
 from web import application, client, opened, seen, settled
 
 WIDE = b"Proposal,Adeyemi,Brandt,Ito,Average\nP1,60,70,8O,65\nP2,50,,55,52\nP3,40,42,41,41\nP4,,52,51,51\n"
@@ -291,8 +293,14 @@ def test_what_if_shows_who_moves_and_undo_takes_it_back(chair: Any, demo: int) -
     chair.post(f"{scenario}/change", {"without": "Kaur"})
     chair.post(f"{scenario}/change", {"score_of": "P32\x1fJansen", "score": "61"})
     page = seen(chair, scenario)
-    assert heading(page) == "Without Kaur and with 61 from Jansen for P32, 2 of the 10 places change hands"
-    assert "P39 and P32 enter; P25 and P16 leave; P05 is no longer in." in text(page)
+    assert (
+        heading(page)
+        == "Without Kaur and with 61 from Jansen for P32, 2 of the first 10 change, and 1 of 3 is no longer in"
+    )
+    assert (
+        "P05 is no longer in; P39 is no longer out; P39 and P32 enter the first 10; P25 and P16 leave the first 10."
+        in text(page)
+    )
     chair.post(f"{scenario}/undo", {"which": "0"})
     assert "Kaur" not in heading(seen(chair, scenario))
     chair.post(f"{scenario}/redo")
@@ -310,15 +318,19 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
         assert words in text(page)
     scenario = chair.post(f"{place}/new", {"trial": "without:Kaur"}).url
-    assert heading(seen(chair, scenario)).startswith("Without Kaur, 1 of the 10 places changes hands")
+    assert heading(seen(chair, scenario)).startswith("Without Kaur, 1 of the first 10 changes")
     page = seen(chair, place)
     assert "without:Kaur" not in page.content.decode()
     assert "Without Kaur" in text(page)
-    assert "1 of the 10 places changes hands P39 enters; P25 leaves" in text(page)
+    assert "P39 enters the first 10; P25 leaves the first 10" in text(page)
     chair.post(f"{scenario}/change", {"places": "9"})
     assert "Without Kaur, with 9 places" in text(seen(chair, place))
-    evidence = text(seen(chair, f"/panels/{demo}/evidence"))
-    assert "Calibration with confidence, pulled towards the mean" in evidence
+    evidence = seen(chair, f"/panels/{demo}/evidence")
+    assert "Calibration with confidence, pulled towards the mean" in text(evidence)
+    circle = re.search(r'<figure class="graph">.*?</figure>', evidence.content.decode(), re.DOTALL)
+    assert circle is not None
+    assert circle[0].count('class="node"') == eh.demo().n_assessors
+    assert "style=" not in circle[0]
     assert "Thin evidence counts less" in text(page)  # as in the menu
     scenario = chair.post(f"{place}/new", {"trial": "method"}).url
     assert heading(seen(chair, scenario)).startswith("Assuming that thin evidence counts less, ")
@@ -347,7 +359,7 @@ def test_whom_another_method_moves_is_named_where_it_is_offered(chair: Any, demo
     used, other = first(eh.calibrate(eh.demo())), first(eh.refine(eh.demo(), eh.Refinements(shrink=True)))
     new, gone = ([label for label in one if label not in two] for one, two in ((other, used), (used, other)))
     assert new
-    words = f"Its first 10 have {' and '.join(new)} instead of {' and '.join(gone)}."
+    words = f"The first 10 of the other method have {' and '.join(new)} instead of {' and '.join(gone)}."
     chair.post(f"/panels/{demo}/choices", {"places": "10"})
     for place in ("evidence", "what-if"):
         assert words in text(seen(chair, f"/panels/{demo}/{place}"))
@@ -382,7 +394,7 @@ def test_an_alert_leads_to_whom_it_names_and_does_at_a_click_what_it_speaks_of(c
         at = list(panel.assessors).index(label)
         assert f'<a href="/panels/{demo}/assessors/{at}">{label}</a>' in alerts
     assert f'<a href="/panels/{demo}/evidence">' in alerts
-    forms = forms_in(alerts)
+    forms = [one for one in forms_in(alerts) if one[2] != "Record it"]  # which asks for a reason
     said = [words for _address, _sent, words in forms]
     assert said == ["Try without Dubois", "Try without Kaur", "Use that method", "Try it beside this one"]
     for address, sent, words in forms:
@@ -421,10 +433,19 @@ def test_each_group_of_a_panel_that_falls_apart_is_decided_by_itself(chair: Any,
     assert "No decision yet" in heading(page)
     address, _sent, words = next(one for one in forms_in(page.content.decode()) if one[2].startswith("Decide on each"))
     assert words == "Decide on each group by itself"
-    assert chair.post(address).url == "/"
+    first = chair.post(address).url
     listed = chair.get("/").content.decode()
     made = re.findall(r'href="/panels/(\d+)/">' + f"{layout} apart" + r", group (\d)<", listed)
-    assert sorted(group for _number, group in made) == ["1", "2"]
+    assert [group for _number, group in made] == ["1", "2"]
+    assert first == f"/panels/{made[0][0]}/"
+    page = seen(chair, first)
+    assert "Group 1 of 2. Next: group 2" in text(page)
+    assert f'<a href="/panels/{made[1][0]}/">Next: group 2</a>' in page.content.decode()
+    assert "6 proposals of other groups are left out." in text(page)
+    assert re.search(r"One change was made by hand\. Other groups left out \(\d+ scores\)", text(page))
+    chair.post(f"/panels/{made[1][0]}/choices", {"places": "3"})  # so that it was changed last
+    again = re.findall(r'href="/panels/\d+/">' + f"{layout} apart" + r", group (\d)<", chair.get("/").content.decode())
+    assert again == ["1", "2"]
     file = tmp_path / "apart.csv"
     file.write_bytes(content)
     whole = eh.read_panel(file)
@@ -452,12 +473,12 @@ def test_a_group_is_left_out_with_a_reason_or_compared_by_shrinking(chair: Any, 
         assert "No decision yet" in heading(seen(chair, place))
     forms = forms_in(seen(chair, place).content.decode())
     address, sent, _words = next(one for one in forms if one[2] == "Compare them anyway")
-    assert chair.post(address, sent).url == place
+    assert chair.post(address, sent).url.partition("?")[0] == place
     page = seen(chair, place)
     assert "2 of 12 proposals can be chosen" in text(page)
     assert "2 groups are compared on an assumption" in text(page)
     address, sent, _words = next(one for one in forms_in(page.content.decode()) if one[2] == "Do without it")
-    assert chair.post(address, sent).url == place
+    assert chair.post(address, sent).url.partition("?")[0] == place
     assert "No decision yet" in heading(seen(chair, place))
     assert chair.post(f"{place}groups", {"group": "2", "reason": "read for another prize"}).url == place
     page = text(seen(chair, place))
@@ -466,6 +487,62 @@ def test_a_group_is_left_out_with_a_reason_or_compared_by_shrinking(chair: Any, 
     record = text(chair.get(f"{place}record"))
     assert re.search(r"Left out: group 2, read by \w+, \w+, \w+ +read for another prize", record)
     assert record.count("read as –") == 0
+    said = "6 proposals of group 2 are left out: read for another prize."
+    assert said in page
+    report = seen(chair, f"{place}out/report.html?show=report").content.decode()
+    assert report.index("<h1") < report.index(said) < report.index('id="ranks"')
+    assert said in report.partition("<blockquote>")[2].partition("</blockquote>")[0]
+    book = openpyxl.load_workbook(io.BytesIO(seen(chair, f"{place}out/results.xlsx").content))
+    assert said in [row[0] for row in book.worksheets[0].iter_rows(max_row=6, max_col=1, values_only=True)]
+    settled(lambda: chair.post(f"{place}freeze", follow=True))
+    at = re.search(r"/frozen/(\d+)/verify", chair.get(f"{place}record").content.decode())
+    assert at is not None
+    assert "Unchanged" in text(settled(lambda: chair.post(f"{place}frozen/{at[1]}/verify", follow=True)))
+
+
+def test_what_was_left_out_at_one_click_is_one_change_and_taken_back_at_one(chair: Any) -> None:
+    panel = opened(chair, "apart.csv", two_groups("long"))
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    place = f"/panels/{panel}/"
+    rows = two_groups("long").decode().splitlines()
+    number = next(at + 1 for at, row in enumerate(rows) if ",Gus," in row)
+    corrected = {"row": number, "column": "score", "text": "55", "reason": "asked Gus"}
+    chair.post(f"{place}reading/correct", corrected)
+    assert "1 score is left out or changed by hand: asked Gus." in text(seen(chair, place))
+    chair.post(f"{place}groups", {"group": "2", "reason": "another prize"})
+    page, reading = text(seen(chair, place)), seen(chair, f"{place}reading")
+    count = sum(row.split(",")[1] in ("Eva", "Finn", "Gus") for row in rows[1:])
+    assert f"One change was made by hand. Group 2 left out ({count} scores)" in page
+    assert "read as" not in page
+    assert f"Group 2 left out ({count} scores)" in text(reading)
+    assert "corrected by hand" not in text(reading), "the list of changes says it"
+    undo = re.findall(rf'action="({place}reading/undo/\d+)"', reading.content.decode())
+    assert len(undo) == 1
+    chair.post(undo[0])
+    assert f"Taken back: Group 2 left out ({count} scores)" in text(chair.get(f"{place}record"))
+    page = text(seen(chair, place))
+    assert "No decision yet" in page
+    assert f"Row {number}, score:" in page, "what was corrected before holds again"
+    assert "One cell was settled by hand" in page
+
+
+def test_an_assessor_who_is_left_out_is_said_so_with_the_reason_under_the_headline(chair: Any) -> None:
+    place = chair.post("/demo").url
+    seen(chair, place)
+    who = eh.demo().assessors[3]
+    count = int(eh.demo().assessor_assessments[3])
+    at = chair.post(f"{place}what-if/new", {"trial": f"without:{who}"}).url
+    seen(chair, at)
+    chair.post(f"{at}/save", {"reason": "A conflict of interest."})
+    page = text(seen(chair, place))
+    name = who if not who.isdigit() else f"Assessor {who}"
+    assert f"{name} is left out ({count} scores): A conflict of interest." in page
+    assert f"One change was made by hand. {name} left out ({count} scores)" in page
+    record = text(chair.get(f"{place}record"))
+    assert record.count("conflict of interest") == 1
+    assert "read as" not in record
+    answer = seen(chair, f"{place}out/report.html?show=report").content.decode()
+    assert f"{name} is left out ({count} scores): A conflict of interest." in answer
 
 
 def test_where_who_enters_is_less_likely_to_have_a_place_than_who_leaves_it_is_said_why(chair: Any, demo: int) -> None:
@@ -525,7 +602,7 @@ def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
     monkeypatch.setattr("evenhand.answers.alerts._LINES", 1)  # as where many statuses hang on somebody
     chair.post(f"/panels/{demo}/choices", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
     page = re.sub(r"</?a\b[^>]*>", "", seen(chair, f"/panels/{demo}/").content.decode())
-    assert "<b>In only with one assessor:</b> P23 (Dubois)." in page
+    assert "<b>In now, but beyond place 10 without one assessor:</b> P23 (without Dubois)." in page
     page = text(seen(chair, f"/panels/{demo}/what-if"))
     for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
         assert words in page
@@ -537,8 +614,8 @@ def test_who_has_no_score_left_drops_out_of_a_scenario(chair: Any, demo: int) ->
         chair.post(f"{scenario}/change", {"without": who})
     page = text(seen(chair, scenario))
     assert (
-        "P14 enters; P21 has no score left and drops out; P05 and P23 are no longer in; P15 and P37 are no longer out."
-        in page
+        "P05 and P23 are no longer in; P15 and P37 are no longer out; P21 has no score left and drops out; "
+        "P14 enters the first 10." in page
     )
     assert "Scenario In 1 Open 21 Out 17 9 of the 10 as saved; P21 without a score now" in page
     assert "Open → –, then no score left" in page
@@ -677,6 +754,117 @@ def test_a_group_is_not_parted_cell_by_cell_where_a_score_has_several_cells(chai
     assert not [words for _address, _sent, words in forms_in(page.content.decode()) if "group by itself" in words]
     chair.post(f"{place}groups", {"group": "2", "reason": "x"})
     assert "Nothing was changed." in text(seen(chair, place))
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("cwc", "Values are in points: each assessor’s standard is taken out; surer scores count more."),
+        ("sa", "Values are in points: plain averages of scores."),
+        ("cwa", "Values are in points: averages of scores; surer scores count more."),
+    ],
+)
+def test_what_values_are_goes_by_the_method_on_pages_and_in_reports(chair: Any, method: str, words: str) -> None:
+    from evenhand.web.calibrating import fit_by
+
+    place = chair.post("/demo").url
+    chair.post(f"{place}choices", {"method": method})
+    fit = fit_by(eh.demo(), {"method": method}).combined
+    report = html.unescape(render(make_report(fit, top=10, comparison=False)))
+    for page in (html.unescape(seen(chair, place).content.decode()), report):
+        assert words in page
+        assert ("calibrated value with 90% interval" in page) == (method == "cwc")
+        assert "value with 90% interval" in page
+
+
+def test_the_record_calls_a_method_as_the_menu_does(chair: Any) -> None:
+    panel = opened(chair, "plain.csv", two_groups("long"))
+    seen(chair, f"/panels/{panel}/")
+    chair.post(f"/panels/{panel}/choices", {"method": "cwc", "refinement": "shrink"})
+    said = re.search(r"Method set to ([\w -]+)", text(chair.get(f"/panels/{panel}/record")))
+    assert said is not None
+    assert said[1] == "calibration"
+    place = chair.post("/demo").url
+    seen(chair, place)
+    chair.post(f"{place}choices", {"method": "cwa"})
+    chair.post(f"{place}choices", {"method": "cwc"})
+    assert "Method set to calibration with confidence" in text(chair.get(f"{place}record"))
+
+
+def test_evidence_says_of_groups_whether_they_are_compared_and_which_methods_cannot(chair: Any) -> None:
+    panel = opened(chair, "apart.csv", two_groups("long"))
+    chair.post(f"/panels/{panel}/choices", {"places": "2"})
+    page = seen(chair, f"/panels/{panel}/evidence")
+    assert "The panel falls into 2 groups that cannot be compared" in text(page)
+    assert "This says nothing on how the groups compare." in text(page)
+    assert not [words for address, _sent, words in forms_in(page.content.decode()) if address.endswith("/choices")]
+    chair.post(f"/panels/{panel}/choices", {"refinement": "shrink"})
+    page = text(seen(chair, f"/panels/{panel}/evidence"))
+    assert "2 groups are compared on an assumption" in page
+    assert "cannot be compared" not in page
+    assert "This says nothing" not in page
+    assert re.search(r"Calibration +– +cannot join the groups", page)
+
+
+def test_what_is_frozen_under_a_stop_is_provisional_and_later_edits_are_set_beside_it(chair: Any) -> None:
+    panel = opened(chair, "apart.csv", two_groups("long"))
+    place = f"/panels/{panel}/"
+    chair.post(f"{place}choices", {"places": "2"})
+    seen(chair, place)
+    page = text(settled(lambda: chair.post(f"{place}freeze", follow=True)))
+    assert "A provisional state is frozen. Later edits do not change it." in page
+    assert "The decision is frozen" not in page
+    assert re.search("code computed from scores.*Provisional +apart ", page)
+    assert "Frozen as provisional: apart" in page
+    chair.post(f"{place}groups", {"group": "2", "reason": "another prize"})
+    seen(chair, place)
+    page = text(settled(lambda: chair.post(f"{place}freeze", follow=True)))
+    assert "The decision is frozen. Later edits do not change it." in page
+    assert "Nothing has changed since." in page
+    counts = re.search(r"As it stands: (\d+) in, (\d+) open, (\d+) out", page)
+    assert counts is not None
+    chair.post(f"{place}choices", {"places": "6"})
+    seen(chair, place)
+    page = text(chair.get(f"{place}record"))
+    assert f"Now differs from the frozen: 6 in instead of {counts[1]}" in page
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_a_score_that_joins_the_groups_is_added_listed_confirmed_and_taken_back(
+    chair: Any, layout: str, tmp_path: Path
+) -> None:
+    content = two_groups(layout)
+    panel = opened(chair, "apart.csv", content)
+    place = f"/panels/{panel}/"
+    chair.post(f"{place}reading/settings", {"go": "1"})
+    chair.post(f"{place}choices", {"places": "2"})
+    page = seen(chair, place)
+    asked = re.search(r"Have (\w+) also score “?([\w ]+)”?:", text(page))
+    assert asked is not None
+    link = re.search(r'href="([^"]*#add)">Add a score that has come in<', page.content.decode())
+    assert link is not None
+    form = seen(chair, html.unescape(link[1]).removesuffix("#add")).content.decode()
+    assert f'name="assessor" list="known-assessors" value="{asked[1]}"' in form
+    given = {"object": asked[2], "assessor": asked[1], "score": "61", "reason": "came by mail"}
+    for bad in ({"score": "good"}, {"object": ""}, {"reason": ""}):
+        chair.post(f"{place}reading/add", given | bad)
+        assert "No decision yet" in heading(seen(chair, place))
+    chair.post(f"{place}reading/add", given)
+    page = text(seen(chair, place))
+    assert "2 of 12 proposals can be chosen" in page
+    assert f"is added, 61 from {asked[1]} for " in page
+    assert "came by mail." in page
+    chair.post(f"{place}reading/add", given)
+    assert "already: correct that score" in text(seen(chair, place))
+    assert chair.get(f"{place}original").content == content
+    settled(lambda: chair.post(f"{place}freeze", follow=True))
+    confirmed_by_the_command_line(chair, panel, tmp_path)
+    reading = seen(chair, f"{place}reading")
+    assert f"Score added: 61 from {asked[1]} for {asked[2]}" in text(reading)
+    undo = re.findall(rf'action="({place}reading/undo/\d+)"', reading.content.decode())
+    assert len(undo) == 1
+    chair.post(undo[0])
+    assert "No decision yet" in heading(seen(chair, place))
 
 
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:

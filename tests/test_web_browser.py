@@ -396,7 +396,7 @@ def test_what_if_is_undone_done_again_and_saved_with_a_reason(walk: Any) -> None
     page.locator("#score_of").select_option(label="P32, Jansen: 59")
     page.fill("#score", "61")
     page.click("text=Apply")
-    tab.heading("Without Kaur and with 61 from Jansen for P32, 2 of the 10 places change hands")
+    tab.heading("Without Kaur and with 61 from Jansen for P32, 2 of the first 10 change, and 1 of 3 is no longer in")
     assert "P39 and P32 enter; P25 and P16 leave" in page.locator(".lead").inner_text()
     page.get_by_label("Undo: without Kaur", exact=True).click()
     tab.heading(re.compile("^With 61 from Jansen"))

@@ -187,11 +187,12 @@ def alerts(
     >>> import evenhand as eh
     >>> fit = eh.calibrate(eh.demo())
     >>> [one.headline for one in alerts(fit, eh.decide(eh.rank(fit, top=10), 10))]
-    ['Check 2 statuses: each hangs on one assessor']
+    ['Check 2 statuses: without one assessor each crosses the line']
     """
     found = [*_groups(fit), *_far_scores(fit, decision)]
     if provisional(found) is not None:  # all else would be said of scores that must be checked first
         return found
+    found[:0] = _assumed(fit)
     if decision is not None:
         found += _hanging(decision, deletions)
         found += _supported(decision, comparison)
@@ -246,8 +247,7 @@ def _nothing_found(found: Sequence[Alert], decision: Decision | None, each: bool
     if decision is not None and each and _separates_little(decision):
         told = {"things": count_of(len(decision.undecided), decision.fit.panel.noun)}
         return phrase(
-            "No score or assessor needs checking: {things} are open because scores are few, not because of any "
-            "single score or assessor.",
+            "Nothing was found that must be checked first: {things} are open because the scores do not separate them.",
             **told,
         )
     return phrase("Nothing needs checking.") if found else phrase("Nothing was found that speaks against this result.")
@@ -283,6 +283,29 @@ def _groups(fit: Fit) -> Iterator[Alert]:
         phrase("The panel falls into {groups} groups that cannot be compared", groups=groups),
         (("", phrase("Nothing says whether one group is better or its assessors more generous.")), *lines),
         remedy=remedy,
+    )
+
+
+def _assumed(fit: Fit) -> Iterator[Alert]:
+    """Say where groups of which nobody has read two are compared all the same."""
+    groups = fit.connectivity.n_components
+    if groups < 2 or fit.values.component.max():
+        return
+    many = {"things": plural(fit.panel.noun)}
+    said = phrase("Their assessors are taken to be equally strict on the whole.")
+    if fit.is_calibrated:
+        said = phrase(
+            "Their assessors are taken to be equally strict, and their {things} equally good, on the whole.", **many
+        )
+    shown = phrase("Nobody has read work of both groups, so that no score shows it.")
+    if groups > 2:
+        shown = phrase("Nobody has read work of two groups, so that no score shows it.")
+    yield Alert(
+        "check",
+        "assumed",
+        phrase("{groups} groups are compared on an assumption", groups=f"{groups:,}"),
+        ((said, shown),),
+        remedy=_joining(fit),
     )
 
 
@@ -600,30 +623,22 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
     surprise = _surprise(fit) if len(found) <= _LINES and panel.n_assessments <= LARGEST else None
     lines = [_hanging_line(fit, one, held[one.object], surprise) for one in found[:_LINES]]
     if len(found) > _LINES:
+        line = {"places": f"{decision.places:,}"}
+        inside, outside = ([one for one in found if one.status == which] for which in ("in", "out"))
         lines = [
             (word, f"{name_some([_held(one, held, panel.noun) for one in some], 6)}.")
             for word, some in (
-                (
-                    phrase(
-                        "In now, but not within the first {places} without one assessor:", places=f"{decision.places:,}"
-                    ),
-                    [one for one in found if one.status == "in"],
-                ),
-                (
-                    phrase(
-                        "Out now, but within the first {places} without one assessor:", places=f"{decision.places:,}"
-                    ),
-                    [one for one in found if one.status == "out"],
-                ),
+                (phrase("In now, but beyond place {places} without one assessor:", **line), inside),
+                (phrase("Out now, but within place {places} without one assessor:", **line), outside),
             )
             if some
         ]
     yield Alert(
         "check",
         "hangs_on_assessor",
-        phrase("Check 1 status: it hangs on one assessor")
+        phrase("Check 1 status: without one assessor it crosses the line")
         if len(found) == 1
-        else phrase("Check {count} statuses: each hangs on one assessor", count=f"{len(found):,}"),
+        else phrase("Check {count} statuses: without one assessor each crosses the line", count=f"{len(found):,}"),
         tuple(lines),
         where=name_some([one.object for one in found]),
         remedy="`evenhand next FILE` says which further scores would settle it.",

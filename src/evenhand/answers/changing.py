@@ -26,7 +26,7 @@ from evenhand.look import status_word
 from evenhand.models.fit import Fit
 from evenhand.models.noise import EstimatedNoise, KnownNoise
 from evenhand.panel.panel import Panel
-from evenhand.words import decimals, phrase, quoted
+from evenhand.words import called, decimals, phrase
 
 MOST_DRAWN: Final = 2**25
 """Draws times objects that are held, in single precision and twice: 3,300 objects with 10,000 draws."""
@@ -83,6 +83,8 @@ class Changes(Shown):
         For each score of the object, in the order of the panel, what others would do; empty where that is not told.
     reason
         Why it is not told, in a sentence; None where it is.
+    noun
+        What the panel calls an object.
     """
 
     object: str
@@ -92,6 +94,7 @@ class Changes(Shown):
     step: float
     scores: tuple[OtherScore, ...] = ()
     reason: str | None = None
+    noun: str = "object"
 
     def columns(self) -> dict[str, Any]:
         """Return a row for each score: assessor, score, out_from, out_to, in_from, in_to, place_from."""
@@ -141,7 +144,9 @@ class Changes(Shown):
         low, high = self.ends[0] - self.step / 2, self.ends[1] + self.step / 2
         turns = [turn for one in self.scores for turn in self._turns(one) if low < turn[1] < high]
         if not turns:
-            return phrase("No other score on the scale would change where {object} stands.", object=quoted(self.object))
+            return phrase(
+                "No other score on the scale would change where {object} stands.", object=called(self.object, self.noun)
+            )
         one, score, effect = min(turns, key=lambda turn: abs(turn[1] - turn[0].score))
         by = abs(score - one.score)
         alike = {
@@ -152,10 +157,10 @@ class Changes(Shown):
             and (to > other.score) == (score > one.score)
             and self.status_with(other, to) == self.status_with(one, score)
         }
-        who = self._any() if len(alike) == len(self.scores) > 1 else quoted(one.assessor)
+        who = self._any() if len(alike) == len(self.scores) > 1 else called(one.assessor, "assessor")
         told = {
             "points": self._points(by, who, is_more=score > one.score),
-            "object": quoted(self.object),
+            "object": called(self.object, self.noun),
             "place": self.places,
         }
         after = self.status_with(one, score)
@@ -343,7 +348,9 @@ class _Work:
     def changes(self, at: int) -> Changes:
         """Return what would change one object."""
         panel, decision = self.fit.panel, self.decision
-        empty = Changes(panel.objects[at], decision.status[at], decision.places, self.ends, self.step, (), self.reason)
+        empty = Changes(
+            panel.objects[at], decision.status[at], decision.places, self.ends, self.step, (), self.reason, panel.noun
+        )
         if self.reason is not None:
             return empty
         rows = np.flatnonzero(panel.object_index == at)

@@ -425,42 +425,35 @@ class Decision(frames.Shown):
         """Return what plain averages would have decided."""
         if self.fit.model == SA:
             return ""
-        unlike, noun = self.unlike_averages, self.fit.panel.noun
-        places, tied = f"{self.places:,}", together(unlike.tied, noun, _FEW)
+        unlike, noun, places = self.unlike_averages, self.fit.panel.noun, f"{self.places:,}"
         if not unlike.most and self.places == 1:
-            return phrase("Plain averages would give the place to the same.")
+            return phrase("By plain averages the first would be the same.")
         if not unlike.most:
-            return phrase("Plain averages would give the {places} places to the same.", places=places)
+            return phrase("By plain averages the first {places} would be the same.", places=places)
         if not unlike.least:
-            return phrase("By plain averages {names} tie for the last place; else they agree.", names=tied)
-        said = phrase("Calibration gives the place to another than plain averages would")
-        if self.places != 1:
-            counts = {"count": unlike.count, "places": places}
-            said = phrase(
-                "Calibration gives {count} of the {places} places to others than plain averages would", **counts
-            )
-            if unlike.most == 1:
-                said = phrase(
-                    "Calibration gives 1 of the {places} places to another than plain averages would", **counts
-                )
+            same = phrase("By plain averages the first {places} would be the same, but for a tie", places=places)
+            return f"{same}: {self._tie_words()}."
         now, before = (together(labels, noun, _FEW) for labels in (unlike.entering, unlike.leaving))
-        if before and len(unlike.entering) <= _FEW:
-            said = phrase("{said}: {now} instead of {before}", said=said, now=now, before=before)
-        if unlike.tied:
-            said = f"{said}. {self._tie_words(tied)}"
-        return f"{said}."
+        told = {"now": now, "before": before, "places": places, "count": unlike.count}
+        if not before or len(unlike.entering) > _FEW:
+            said = phrase("By plain averages {count} of the first {places} would be others", **told)
+            if unlike.most == 1:
+                said = phrase("By plain averages 1 of the first {places} would be another", **told)
+        elif self.places == 1:
+            said = phrase("By plain averages {before} would be first instead of {now}", **told)
+        else:
+            said = phrase("By plain averages {before} would be among the first {places} instead of {now}", **told)
+        return f"{said}; {self._tie_words()}." if unlike.tied else f"{said}."
 
-    def _tie_words(self, names: str) -> str:
-        """Return who tie for the last places by plain averages, and who of them has one here."""
-        unlike = self.unlike_averages
-        kept = together(unlike.kept, self.fit.panel.noun, _FEW)
-        here = phrase("here {names} have places", names=kept)
-        if len(unlike.kept) < 2:
-            here = phrase("here {names} has a place", names=kept) if kept else phrase("here none of them has a place")
-        if unlike.left == 1:
-            return phrase("By plain averages {names} tie for the last place; {here}", names=names, here=here)
-        told = {"names": names, "count": f"{unlike.left:,}", "here": here}
-        return phrase("By plain averages {names} tie for the last {count} places; {here}", **told)
+    def _tie_words(self) -> str:
+        """Return who would be level at the line by plain averages, and who of them is above it here."""
+        unlike, noun = self.unlike_averages, self.fit.panel.noun
+        told = {"names": together(unlike.tied, noun, _FEW), "kept": together(unlike.kept, noun, _FEW)}
+        if not unlike.kept:
+            return phrase("{names} would be level at the line; here none of them is above it", **told)
+        if len(unlike.kept) == 1:
+            return phrase("{names} would be level at the line; here {kept} is above it", **told)
+        return phrase("{names} would be level at the line; here {kept} are above it", **told)
 
     def choice_words(self) -> str:
         """Return whom the panel gave open places, why and who decided it; empty where it has not said."""

@@ -335,7 +335,7 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False) 
     ]
     odd = sum(len(who.get(verdict, ())) for verdict in order)
     if 0 < odd <= _BY_CHANCE * len(given):
-        told[-1] = phrase("{verdicts}, about as many as chance alone would give", verdicts=told[-1])
+        told[-1] = phrase("{verdicts}, which may be chance", verdicts=told[-1])
     if unknown := who.get("too few scores to tell"):
         known = {"count": f"{len(unknown):,}", "names": called_some(unknown, "assessor")}
         told.append(

@@ -12,6 +12,7 @@ from evenhand.answers.advice import NOTHING, Recommendation, mean_loss
 from evenhand.answers.decision import Decision, Status
 from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
 from evenhand.look import status_word
+from evenhand.models.average import SA
 from evenhand.models.fit import Fit, Model
 from evenhand.words import argument, called, count_of, lowered, number, phrase, sentence, term, together
 
@@ -173,7 +174,8 @@ def values_mean(fit: Fit) -> str:
     'Values are in points: each assessor’s standard is taken out; surer scores count more.'
     """
     panel, model = fit.panel, fit.model
-    said = [phrase("each assessor’s standard is taken out") if fit.is_calibrated else phrase("averages of scores")]
+    averages = phrase("plain averages of scores") if model == SA else phrase("averages of scores")
+    said = [phrase("each assessor’s standard is taken out") if fit.is_calibrated else averages]
     if panel.confidence != "none" and model.uses_confidence:
         said.append(phrase("surer scores count more"))
     further = method_means("+".join(model.method.split("+")[1:]), panel.confidence)
@@ -270,7 +272,7 @@ class Rival:
         noun, gone, new = self.made.fit.panel.noun, self.gone, self.new
         if not gone and not new:
             counts = {"count": f"{len(self.entering):,}", "places": f"{self.made.places:,}"}
-            return phrase("By the method that predicts better, {count} of the first {places} are others", **counts)
+            return phrase("By the method that predicts better, {count} of the first {places} change", **counts)
         if gone and new:
             for most, room in ((max(len(gone), len(new)), _SHORT), (_FIRST, 2 * _SHORT)):  # all of them, or the first
                 names = {"gone": together(gone, noun, most), "new": together(new, noun, most)}
@@ -329,8 +331,8 @@ class Rival:
         if not both:
             told = {"thing": term(self.made.fit.panel.noun), "count": f"{len(self.made.inside):,}"}
             if len(self.made.inside) == 1:
-                return phrase("No {thing} is in by both methods: {count} is in by the method used alone.", **told)
-            return phrase("No {thing} is in by both methods: {count} are in by the method used alone.", **told)
+                return phrase("No {thing} is in by both methods; {count} is in, but only by the method used.", **told)
+            return phrase("No {thing} is in by both methods; {count} are in, but only by the method used.", **told)
         noun, said = self.made.fit.panel.noun, []
         if self.gone and self.new:
             said.append(phrase("In only by the method used: {names}.", names=together(self.gone, noun, _NAMED)))
@@ -345,7 +347,7 @@ class Rival:
             if self.made.places == 1:
                 yield phrase("By it {now} is first instead of {before}.", **names)
             else:
-                yield phrase("Its first {places} have {now} instead of {before}.", **names)
+                yield phrase("The first {places} of the other method have {now} instead of {before}.", **names)
 
     def _nearer(self, means: str) -> tuple[str, str]:
         """Return why it is to be believed: by how much it predicts better, and what sets it apart."""

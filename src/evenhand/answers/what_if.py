@@ -158,7 +158,7 @@ class Difference:
     def headline(self, changes: Sequence[str] = ()) -> str:
         """Return what happens under some changes, each in words such as ``"without Kaur"``."""
         words, lost = self._hands(), sum(one.statuses[0] == "in" != one.statuses[1] for one in self.moves)
-        if lost > max(len(self.entering), len(self.leaving)):  # more is lost than places say
+        if lost:
             told = {"hands": words, "count": f"{lost:,}", "inside": f"{len(self.saved.inside):,}"}
             words = phrase("{hands}, and {count} of {inside} are no longer in", **told)
             if lost == 1:
@@ -168,44 +168,46 @@ class Difference:
         return phrase("{assuming}, {finding}", assuming=sentence(listed(changes, _NAMED)), finding=words)
 
     def _hands(self) -> str:
-        """Return how many places change hands."""
+        """Return how many of the first are others."""
         hands, places = max(len(self.entering), len(self.leaving)), f"{self.saved.places:,}"
         if not hands:
-            return phrase("nobody takes or loses a place")
+            return phrase("the first {places} stay the same", places=places)
         if self.saved.places != self.scenario.places:
             entering, leaving = f"{len(self.entering):,}", f"{len(self.leaving):,}"
             return phrase("{entering} enter and {leaving} leave", entering=entering, leaving=leaving)
         if self.saved.places == 1:
-            return phrase("1 of the 1 place changes hands")
+            return phrase("another is first")
         if hands == 1:
-            return phrase("1 of the {places} places changes hands", places=places)
-        return phrase("{count} of the {places} places change hands", count=f"{hands:,}", places=places)
+            return phrase("1 of the first {places} changes", places=places)
+        return phrase("{count} of the first {places} change", count=f"{hands:,}", places=places)
 
     def meaning(self) -> str:
-        """Return who enters, who leaves, who has no score left, and whose status is another."""
+        """Return whose status is another, who has no score left, and who enters and leaves the first."""
         dropped = self.dropped
         leaving = tuple(label for label in self.leaving if label not in dropped)
+        lost = (*self._now("undecided", "in"), *self._now("out", "in"))
         cases = [
-            (self.entering, phrase("{names} enters"), phrase("{names} enter")),
-            (leaving, phrase("{names} leaves"), phrase("{names} leave")),
+            (lost, phrase("{names} is no longer in"), phrase("{names} are no longer in")),
+            (self._now("in"), phrase("{names} is now in"), phrase("{names} are now in")),
+            (self._now("undecided", "out"), phrase("{names} is no longer out"), phrase("{names} are no longer out")),
+            (self._now("out", "undecided"), phrase("{names} is now out"), phrase("{names} are now out")),
             (
                 dropped,
                 phrase("{names} has no score left and drops out"),
                 phrase("{names} have no score left and drop out"),
             ),
-            (self._now("undecided", "in"), phrase("{names} is no longer in"), phrase("{names} are no longer in")),
-            (self._now("in"), phrase("{names} is now in"), phrase("{names} are now in")),
-            (self._now("undecided", "out"), phrase("{names} is no longer out"), phrase("{names} are no longer out")),
-            (self._now("out"), phrase("{names} is now out"), phrase("{names} are now out")),
+            (self.entering, phrase("{names} enters the first {places}"), phrase("{names} enter the first {places}")),
+            (leaving, phrase("{names} leaves the first {places}"), phrase("{names} leave the first {places}")),
         ]
+        places, noun = f"{self.scenario.places:,}", self.saved.fit.panel.noun
         said = [
-            (one if len(labels) == 1 else several).format(names=together(labels, self.saved.fit.panel.noun, _NAMED))
+            (one if len(labels) == 1 else several).format(names=together(labels, noun, _NAMED), places=places)
             for labels, one, several in cases
             if labels
         ]
-        return f"{'; '.join(said)}." if said else phrase("Every place and every status is as it stands.")
+        return f"{sentence('; '.join(said))}." if said else phrase("Every place and every status is as it stands.")
 
     def _now(self, status: Status, before: Status | None = None) -> tuple[str, ...]:
-        """Return whose status has become this one, from any or from the one before, places apart."""
-        kept = (one for one in self.shown if one.place in ("stays", "") and one.statuses[1] == status)
+        """Return whose status has become this one, from any other or from the one before."""
+        kept = (one for one in self.shown if one.statuses[1] == status != one.statuses[0])
         return tuple(one.object for one in kept if before in (None, one.statuses[0]))

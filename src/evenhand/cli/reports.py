@@ -10,7 +10,7 @@ import click
 from evenhand.cli import options as ask
 from evenhand.cli.fitting import CriteriaFitting
 from evenhand.cli.options import EXIT_NO, Options, command, part
-from evenhand.cli.showing import say, say_beside, show_json, show_next_step, show_written
+from evenhand.cli.showing import say, show_json, show_next_step, show_written
 from evenhand.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ class Reporting(Options):
 
         if self.report_place is None:
             return []
-        written = report(found, self.report_place, **options)
-        _say_if_no_charts()
-        return [written]
+        return [report(found, self.report_place, **options)]
 
 
 class ReportOptions(Options):
@@ -124,7 +122,6 @@ def report(options: ReportOptions) -> int:
     choice = _choice(options)
     made = make_report(options.fitting.fit(), title=options.title, choice=choice, **vars(options.lottery), **quick)
     write_text(options.place, render(made, command=ask.command_line()))
-    _say_if_no_charts()
     if options.as_json:
         told = {"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision}
         show_json(told | {"alerts": alert_records(made.alerts)})
@@ -137,15 +134,6 @@ def report(options: ReportOptions) -> int:
         say(*further)
     say(f"Written to {options.place}; fingerprint {made.mark.whole[:16]}.")
     return 0
-
-
-def _say_if_no_charts() -> None:
-    """Say on standard error that a page was written without charts, where nothing is installed that draws them."""
-    from evenhand.reports.page import why_no_charts
-
-    why_not = why_no_charts()
-    if why_not is not None:
-        say_beside(f"Note: {why_not}")
 
 
 def _verify(options: ReportOptions, given: str) -> int:

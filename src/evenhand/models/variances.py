@@ -20,6 +20,8 @@ from evenhand.models.scaled import Guess, Ties, follows, turned_slopes
 from evenhand.models.setting import Node, Setting, Unknown, Work
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
+from evenhand.solve.base import Sides
+from evenhand.solve.priors import CentredSolver, PriorSolver
 
 _STEP: Final = 1e-3
 """Step of numerical derivatives, in logarithms of variances."""
@@ -34,11 +36,10 @@ _NEAR: Final = 1e-5
 """Where a step would raise the log marginal likelihood by less than this, heights no longer tell whether it is good."""
 
 _FLAT: Final = 1e-14
-_COARSE: Final = 1e-11
-_COARSER: Final = 1e-7
-_COARSEST: Final = 1e-3
+_COARSE: Final = 1e-7
+_COARSER: Final = 1e-3
 """Where a step would raise it by less than this the peak is reached; the others where slopes are differences, of fits
-that are exact, that came to rest, and of large panels."""
+that came to rest, and of large panels."""
 
 _LARGE: Final = 500
 """With more than this many on the smaller side the scores fix variances so well that their uncertainty is nothing."""
@@ -126,9 +127,10 @@ def slopes(work: Work, node: Node, asked: Collection[str], ties: Ties | None = N
     """
     panel, setting, w = work.panel, node.setting, node.w
     of_biases, of_values = _prior_edges(panel, node)
+    solver = _Held(panel, node) if setting.is_ml else node.solver
     found: dict[str, float] = {}
     if setting.bias_ratio:
-        own = float(node.solver.diagonal()[1].sum()) / setting.bias_ratio
+        own = float(solver.diagonal()[1].sum()) / setting.bias_ratio
         found["bias_ratio"] = (own - panel.n_assessors + of_biases / w) / 2
     if setting.scale_ratio is not None and node.border is not None:
         count = panel.n_assessors
@@ -136,12 +138,14 @@ def slopes(work: Work, node: Node, asked: Collection[str], ties: Ties | None = N
         squares = float(np.square(node.log_scale).sum()) / setting.scale_ratio
         found["scale_ratio"] = (float(held.sum()) - count + squares / w) / 2
     if setting.value_ratio is not None:
-        # given all values, their prior's mean is normal about their average with a variance of value_ratio / n
-        average = np.full(panel.n_objects, 1.0 / panel.n_objects), np.zeros(panel.n_assessors)
-        about = float(node.solver.diagonal()[0].sum()) - panel.n_objects * float(node.solver.contrasts(*average))
-        found["value_ratio"] = (about / setting.value_ratio + 1 - panel.n_objects + of_values / w) / 2
+        about, free = float(solver.diagonal()[0].sum()), panel.n_objects
+        if not setting.is_ml:
+            # given all values, their prior's mean is normal about their average with a variance of value_ratio / n
+            average = np.full(panel.n_objects, 1.0 / panel.n_objects), np.zeros(panel.n_assessors)
+            about, free = about - panel.n_objects * float(node.solver.contrasts(*average)), panel.n_objects - 1
+        found["value_ratio"] = (about / setting.value_ratio - free + of_values / w) / 2
     needs_leverages = "strength" in asked or ("power" in asked and node.sites is None)
-    leverage = node.weight * node.solver.fitted_variances() if needs_leverages else np.zeros(0)
+    leverage = node.weight * solver.fitted_variances() if needs_leverages else np.zeros(0)
     if node.sites is None:
         found["w"] = (node.residual / w - node.freedom) / 2
     else:
@@ -163,6 +167,36 @@ def slopes(work: Work, node: Node, asked: Collection[str], ties: Ties | None = N
         for name, turned in turned_slopes(work, node, ties or Ties.at_fit(work, node)).items():
             found[name] = found.get(name, 0.0) + turned
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Variances, for w = 1, at a fit by maximum likelihood, where all that has no prior is held."""
+
+    panel: Panel
+    node: Node
+
+    @cached_property
+    def _about_mean(self) -> CentredSolver | None:
+        """What answers where the mean of the values is known, and coefficients are; None without a prior of values."""
+        base = self.node.solver if self.node.border is None else self.node.border.base
+        has_mean = self.node.setting.value_ratio is not None
+        return CentredSolver(base) if has_mean and isinstance(base, PriorSolver) else None
+
+    def diagonal(self) -> Sides:
+        """Return the variances of values and of biases."""
+        if self._about_mean is not None:
+            return self._about_mean.diagonal()
+        ratio, own = self.node.setting.bias_ratio, np.zeros(self.panel.n_assessors)
+        if ratio:
+            own = 1.0 / (sum_by(self.panel.assessor_index, self.node.weight, self.panel.n_assessors) + 1.0 / ratio)
+        return np.zeros(self.panel.n_objects), own
+
+    def fitted_variances(self) -> Floats:
+        """Return the variance of each fitted score."""
+        if self._about_mean is not None:
+            return self._about_mean.fitted_variances()
+        return np.asarray(self.diagonal()[1][self.panel.assessor_index])
 
 
 def is_followed(work: Work, node: Node) -> bool:
@@ -254,7 +288,6 @@ class Search:
     guess: Guess | None = None  # of the scales where none are known
     tied: Ties | None = None
     has_arrived: bool = False
-    off: Floats | float = 0.0  # by how much slopes are
     ease: float = 1.0  # the least slack
     point: Floats = field(init=False)
     best: Node = field(init=False)
@@ -275,9 +308,8 @@ class Search:
 
     @property
     def is_exact(self) -> bool:
-        """Whether slopes are those of the marginal likelihood: not quite with scales, noise factors, tails or ML."""
-        inexact = {"scale_ratio", "strength", "freedom"}
-        return not (self.base.is_ml or inexact & {one.name for one in self.unknowns})
+        """Whether slopes are those of the marginal likelihood: not quite with scales, noise factors or tails."""
+        return not {"scale_ratio", "strength", "freedom"} & {one.name for one in self.unknowns}
 
     @property
     def is_large(self) -> bool:
@@ -327,7 +359,7 @@ class Search:
         """Return the slope at a point from the fit there."""
         rises = slopes(self.work, node, {name for one in self.unknowns for name in one.moves}, self._ties(node))
         slope = [sum(speed * rises.get(name, 0.0) for name, speed in one.moves.items()) for one in self.unknowns]
-        return np.array(slope) - self.off + (self._prior_slopes(point)[0] if prior else 0.0)
+        return np.array(slope) + (self._prior_slopes(point)[0] if prior else 0.0)
 
     def _prior_slopes(self, point: Floats) -> tuple[Floats, Floats]:
         """Return slope and minus the second derivative of the log prior in each coordinate, by differences."""
@@ -396,13 +428,10 @@ class Search:
     def peak_near(self, other: Search, shift: Floats) -> Floats:
         """Return that point about so far from the peak of nearly the same panel.
 
-        The step that gains next to nothing is the last. Slopes that are not quite exact are off by as much as at the
-        other peak, where they would be zero.
+        The step that gains next to nothing is the last.
         """
-        self.ease, point, low, high = _EASED, other.point, other.low, other.high
-        if not (self.is_exact or self._follows):
-            self.off = np.where((point > low) & (point < high), other.slope(point), 0.0)
-        start = np.clip(point + shift, self.low, self.high)
+        self.ease = _EASED
+        start = np.clip(other.point + shift, self.low, self.high)
         return self._vanished(self._climbed(start, prior=False, enough=_ENOUGH), prior=False)
 
     @property
@@ -585,7 +614,7 @@ class Search:
         learnt: tuple[Floats, Floats] | None = None
         bend = self._bend(point, self.node(point), prior=prior)
         before: tuple[Floats, Floats] | None = None
-        coarse = _COARSE if self.base.is_ml else _COARSEST if self.is_large else _COARSER
+        coarse = _COARSER if self.is_large else _COARSE
         for _ in range(8):
             slope = self._differences(point, height, bend, prior=prior)
             if before is not None:

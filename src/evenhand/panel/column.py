@@ -6,6 +6,7 @@ import datetime
 import decimal
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, overload
@@ -110,12 +111,17 @@ class Table:
         return tuple(map(list, self.columns))
 
     def corrected(self, corrections: Mapping[str, str]) -> Table:
-        """Return the table with other cells: ``{"26:Ito": "80"}`` is row 26 under the heading Ito, empty if blank."""
+        """Return the table with other cells: ``{"26:Ito": "80"}`` is row 26 under the heading Ito, empty if blank.
+
+        A row after the last one of which several cells are given is a new one.
+        """
         if not corrections:
             return self
-        rows = {number: at for at, number in enumerate(self.row_numbers.tolist())}
-        columns = [list(column) for column in self.columns]
-        changed = set()
+        added = self._added(corrections)
+        numbers = [*self.row_numbers.tolist(), *added]
+        rows = {number: at for at, number in enumerate(numbers)}
+        columns = [[*column, *[None] * len(added)] for column in self.columns]
+        changed = set(range(len(columns))) if added else set()
         for place, text in corrections.items():
             row, _, name = place.partition(":")
             if not row.isdecimal() or int(row) not in rows or name not in self.names:
@@ -134,17 +140,26 @@ class Table:
                 factorise(one.name, columns[at], is_categorical=one.is_categorical) if at in changed else one
                 for at, one in enumerate(self.columns)
             ),
+            row_numbers=np.array(numbers, dtype=np.int64) if added else self.row_numbers,
         )
+
+    def _added(self, corrections: Mapping[str, str]) -> list[int]:
+        """Return the rows after the last one of which several cells are given: a single one is a slip of the number."""
+        if self.headers is not None or not len(self):
+            return []
+        given = Counter(row for row, _, name in (place.partition(":") for place in corrections) if name in self.names)
+        last = int(self.row_numbers.max())
+        return sorted(int(row) for row, cells in given.items() if cells > 1 and row.isdecimal() and int(row) > last)
 
     def settled(self, corrections: Mapping[str, str]) -> tuple[list[str], list[str]]:
         """Return the places of corrections that say what stands there already, and what the others change, in words."""
         before, after = self.columns, self.corrected(corrections).columns
-        rows = {str(number): at for at, number in enumerate(self.row_numbers.tolist())}
+        rows = {str(number): at for at, number in enumerate([*self.row_numbers.tolist(), *self._added(corrections)])}
         confirmed, changed = [], []
         for place in corrections:
             row, _, name = place.partition(":")
             column, at = self.names.index(name), rows[str(int(row))]
-            one, other = before[column][at], after[column][at]
+            one, other = before[column][at] if at < len(self) else None, after[column][at]
             if one is not None and other is not None and _is_same(one, str(other)):
                 confirmed.append(place)
             else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import floor
 from typing import Any, Final, Literal
 
 import altair as alt
@@ -12,10 +11,12 @@ import numpy as np
 
 from evenhand.answers.compare import Comparison, r_squared
 from evenhand.compiled import Floats
-from evenhand.errors import InputError, bad_option
-from evenhand.models.fit import Fit, method_name
-from evenhand.plots import style
-from evenhand.plots.style import INK, INK_2, Chart, Codes
+from evenhand.errors import bad_option
+from evenhand.models.fit import Fit
+from evenhand.plots import labels, style
+from evenhand.plots.findings import Agreement, agreement, is_same
+from evenhand.plots.labels import Codes
+from evenhand.plots.style import INK, INK_2, Chart
 from evenhand.words import count_of, plural, sentence
 
 _SIDE: Final = 380
@@ -29,9 +30,6 @@ _LETTER: Final = (6, 12)
 """Width and height that a letter of a name takes, in pixels."""
 
 _ACROSS: Final = 3
-_MOST_METHODS: Final = 5
-_ALIKE: Final = 0.995
-"""With squared correlations from this on, methods hardly differ."""
 
 
 def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
@@ -45,17 +43,17 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
         Another fit of the same objects; beside a comparison, the fit that each of its methods is set against.
     """
     if isinstance(first, Comparison):
-        return _all_methods(first, second)
+        return _all_methods(agreement(first, second), first.panel.noun)
     if second is None:
         raise bad_option("Give two fits, or a comparison.")
     pair = _pair(first, second)
     names, one, two = pair.names, first.values.estimate, second.values.estimate
-    digits = style.decimals(np.concatenate([one, two]))
+    digits = labels.decimals(np.concatenate([one, two]))
 
     def draw(members: Codes) -> Any:
         around = pair.around(members)
         scale = alt.Scale(domain=around, nice=False)
-        dots = _dots(_data(pair, style.thin(members)), members.size, _SIDE, _tips(pair, digits)).encode(
+        dots = _dots(_data(pair, labels.thin(members)), members.size, _SIDE, _tips(pair, digits)).encode(
             x=alt.X("first:Q", title=f"value in points by {first.name}", scale=scale),
             y=alt.Y("second:Q", title=f"value in points by {second.name}", scale=scale),
         )
@@ -71,8 +69,8 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
     at = int(np.argmax(move))
     r2 = r_squared(one, two) if len(pair.groups) == 1 else None
     title = (
-        f"{sentence(first.name)} and {second.name} differ by up to {style.number(move[at], digits)} points"
-        f"{'' if r2 is None else f' (R² {r2:.2f})'}; most for {style.named(names[at], first.panel.noun)}"
+        f"{sentence(first.name)} and {second.name} differ by up to {labels.number(move[at], digits)} points"
+        f"{'' if r2 is None else f' (R² {r2:.2f})'}; most for {labels.named(names[at], first.panel.noun)}"
     )
     note = "On the dashed line both give the same value."
     what = f"Scatter plot of {count_of(len(names), 'object')} by two methods"
@@ -105,13 +103,13 @@ def _pair(first: Fit, second: Fit) -> _Pair:
     one, two = first.values, second.values
     if list(one.labels) != list(two.labels):
         raise bad_option("Two fits can be compared only if they are of the same objects.")
-    groups = style.groups_of(max(one.component, two.component, key=lambda part: int(part.max())))
-    return _Pair(first, second, style.drawable(one.labels), groups, _same(one.estimate, two.estimate))
+    groups = labels.groups_of(max(one.component, two.component, key=lambda part: int(part.max())))
+    return _Pair(first, second, labels.drawable(one.labels), groups, is_same(one.estimate, two.estimate))
 
 
 def _finish(pair: _Pair, draw: Callable[[Codes], Any], title: str, note: str, what: str, width: float) -> Chart:
     """Return the picture of two methods, group by group, under its title, unless the two give the same."""
-    notes = [note, style.thin_note(pair.groups), style.group_note(len(pair.groups))]
+    notes = [note, labels.thin_note(pair.groups), style.group_note(len(pair.groups))]
     title = f"{sentence(pair.first.name)} and {pair.second.name} give the same values" if pair.is_same else title
     return style.finish(style.by_group(pair.groups, "object", draw, shared=()), title, notes, what, width)
 
@@ -119,8 +117,8 @@ def _finish(pair: _Pair, draw: Callable[[Codes], Any], title: str, note: str, wh
 def _data(pair: _Pair, members: Codes) -> alt.InlineData:
     one, two = pair.first.values, pair.second.values
     return style.data_of(
-        name=style.chosen(pair.names, members),
-        short=[style.clip(name, 20) for name in style.chosen(pair.names, members)],
+        name=labels.chosen(pair.names, members),
+        short=[labels.clip(name, 20) for name in labels.chosen(pair.names, members)],
         first=one.estimate[members],
         second=two.estimate[members],
         mean=(one.estimate[members] + two.estimate[members]) / 2,
@@ -180,75 +178,32 @@ def _names(data: alt.InlineData, x: str, y: str, side: _Side = "right") -> Any:
     return text.encode(x=f"{x}:Q", y=f"{y}:Q", text="short:N")
 
 
-def _same(one: Floats, two: Floats) -> bool:
-    """Say whether two methods give the same values, up to rounding."""
-    return float(np.abs(one - two).max()) <= 1e-9 * max(float(np.ptp(one)), float(np.abs(one).max()))
-
-
 def _equal(one: Floats, two: Floats, x: str, y: str) -> Any:
     """Return the line on which both values are the same, as long as both axes need to be."""
     ends = float(min(one.min(), two.min())), float(max(one.max(), two.max()))
     return style.dashed(*ends, x, y, _AROUND)
 
 
-def _all_methods(comparison: Comparison, beside: Fit | None) -> Chart:
-    wanted = {"sa", "cwa", "iba", "cwc", comparison.recommendation.method}
-    rows = [row for row in comparison.methods if row.method in wanted]
-    known_as = {row.fit.name: row.fit for row in rows if row.fit is not None}  # one where confidence says nothing
-    if beside is not None:
-        known_as = {beside.name: beside} | {name: fit for name, fit in known_as.items() if name != beside.name}
-    fits = list(known_as.values())[:_MOST_METHODS]
-    missing = [method_name(row.method, comparison.panel.confidence) for row in rows if row.fit is None]
-    if len(fits) < 2:
-        raise InputError("There is only one method in this comparison: there is nothing to set it beside.", kind="thin")
-    names = style.drawable(fits[0].values.labels)
-    digits = style.decimals(fits[0].values.estimate)
-    kept = style.thin(np.arange(len(names)))
-    columns = {f"value_{at}": fit.values.estimate[kept] for at, fit in enumerate(fits)}
-    data = style.data_of(name=style.chosen(names, kept), **columns)
-    charts, agreement = [], {}
-    for at, second in enumerate(fits[1:], start=1):
-        for by, first in enumerate(fits[: at if beside is None else 1]):
-            one, two = first.values.estimate, second.values.estimate
-            r2 = r_squared(one, two)
-            agreement[first.name, second.name] = r2
-            tips = style.tooltips(
-                ("name", comparison.panel.noun),
-                (f"value_{by}", first.name, digits),
-                (f"value_{at}", second.name, digits),
-            )
-            axis = alt.Axis(tickCount=4)
-            dots = _dots(data, 5 * len(names), _SMALL, tips).encode(
-                x=alt.X(f"value_{by}:Q", title=first.name.split(", "), scale=_AROUND, axis=axis),
-                y=alt.Y(f"value_{at}:Q", title=second.name.split(", "), scale=_AROUND, axis=axis),
-            )
-            heading = f"R² {'–' if r2 is None else f'{r2:.2f}'}"
-            chart = alt.layer(_equal(one, two, f"value_{by}", f"value_{at}"), dots)
-            charts.append(chart.properties(title=alt.TitleParams(heading, fontSize=12, fontWeight="normal")))
-    known = {pair: r2 for pair, r2 in agreement.items() if r2 is not None}
-    title = "The methods cannot be compared: values do not vary"
-    if known:
-        low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
-        title = (
-            f"{sentence(' and '.join(low))} agree least (R² {known[low]:.2f}); {' and '.join(high)} agree most "
-            f"(R² {known[high]:.2f})"
+def _all_methods(found: Agreement, noun: str) -> Chart:
+    values = [fit.values.estimate for fit in found.fits]
+    names = labels.drawable(found.fits[0].values.labels)
+    digits = labels.decimals(values[0])
+    columns = {f"value_{at}": estimate[found.members] for at, estimate in enumerate(values)}
+    data = style.data_of(name=labels.chosen(names, found.members), **columns)
+    charts = []
+    for by, at, r2 in found.pairs:
+        first, second = found.fits[by], found.fits[at]
+        tips = style.tooltips(("name", noun), (f"value_{by}", first.name, digits), (f"value_{at}", second.name, digits))
+        axis = alt.Axis(tickCount=4)
+        dots = _dots(data, 5 * len(names), _SMALL, tips).encode(
+            x=alt.X(f"value_{by}:Q", title=first.name.split(", "), scale=_AROUND, axis=axis),
+            y=alt.Y(f"value_{at}:Q", title=second.name.split(", "), scale=_AROUND, axis=axis),
         )
-        if low == high:
-            title = f"{sentence(' and '.join(low))} agree with R² {known[low]:.2f}"
-        if known[low] >= _ALIKE:
-            title = f"All methods give nearly the same values (R² {floor(1000 * known[low]) / 1000:.3f} or more)"
-        if all(_same(fits[0].values.estimate, fit.values.estimate) for fit in fits[1:]):
-            title = "All methods give the same values"
-    notes = [
-        "Values in points, one method against another; on the dashed line both give the same.",
-        f"Without values, and left out: {', '.join(missing)}." if missing else "",
-        style.thin_note([np.arange(len(names))]),
-        "Groups that cannot be compared are drawn together here: compare two fits to see them apart."
-        if any(fit.values.component.max() > 0 for fit in fits)
-        else "",
-    ]
-    what = f"Scatter plots of {count_of(len(names), 'object')} for {count_of(len(known), 'pair')} of methods"
-    return style.finish(_in_rows(charts), title, notes, what, (_SMALL + 60) * min(len(charts), _ACROSS))
+        heading = f"R² {'–' if r2 is None else f'{r2:.2f}'}"
+        chart = alt.layer(_equal(values[by], values[at], f"value_{by}", f"value_{at}"), dots)
+        charts.append(chart.properties(title=alt.TitleParams(heading, fontSize=12, fontWeight="normal")))
+    width = (_SMALL + 60) * min(len(charts), _ACROSS)
+    return style.finish(_in_rows(charts), found.title, found.notes, found.what, width)
 
 
 def _in_rows(charts: list[Any]) -> Any:
@@ -269,7 +224,7 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
     """
     pair = _pair(first, second)
     difference = second.values.estimate - first.values.estimate
-    digits = style.decimals(np.append(difference, 0.0))
+    digits = labels.decimals(np.append(difference, 0.0))
 
     def limits(members: Codes) -> tuple[float, float]:
         reach = 1.96 * float(difference[members].std(ddof=1)) if members.size > 1 else 0.0
@@ -279,11 +234,11 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
         mean, reach = limits(members)
         across = alt.Scale(domain=pair.around(members), nice=False)
         places = [mean] if pair.is_same else [mean, mean + reach, mean - reach]
-        words_at = [style.number(place, digits, signed=True) for place in places]
+        words_at = [labels.number(place, digits, signed=True) for place in places]
         kinds = ["mean", "limit", "limit"][: len(places)]
         lines = alt.Chart(style.data_of(at=places, text=[f"mean {words_at[0]}", *words_at[1:]], kind=kinds))
         dashes = alt.Scale(domain=["mean", "limit"], range=[[1, 0], [5, 4]])
-        dots = _dots(_data(pair, style.thin(members)), members.size, _SIDE, _tips(pair, digits))
+        dots = _dots(_data(pair, labels.thin(members)), members.size, _SIDE, _tips(pair, digits))
         layers = [
             lines.mark_rule(color=INK_2, aria=False).encode(
                 y="at:Q", strokeDash=alt.StrokeDash("kind:N", scale=dashes, legend=None)
@@ -305,7 +260,7 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
         return alt.layer(*layers)
 
     mean, reach = limits(pair.groups[0])
-    ends = " and ".join(style.number(end, digits, signed=True) for end in (mean - reach, mean + reach))
+    ends = " and ".join(labels.number(end, digits, signed=True) for end in (mean - reach, mean + reach))
     title = f"For most {plural(first.panel.noun)} {second.name} less {first.name} lies between {ends} points"
     if len(pair.groups) > 1:
         title = f"How far {second.name} is from {first.name}, group by group"

@@ -16,8 +16,9 @@ from evenhand.errors import InputError, bad_option
 from evenhand.look import LIGHT, STATUS
 from evenhand.models.effects import Effects
 from evenhand.models.fit import Fit
-from evenhand.plots import style
-from evenhand.plots.style import GREY, INK, WIDTH, Chart, Codes
+from evenhand.plots import labels, style
+from evenhand.plots.labels import Codes
+from evenhand.plots.style import GREY, INK, WIDTH, Chart
 from evenhand.words import chance as in_percent
 from evenhand.words import count_of, is_or_are, sentence
 
@@ -71,18 +72,18 @@ def values(given: Fit | Ranking, *, most: int | None = None) -> Chart:
     ranking = given if isinstance(given, Ranking) and given.top is not None else None
     fit: Fit = given.fit if isinstance(given, Ranking) else given
     panel, effects = fit.panel, fit.values
-    names = style.drawable(effects.labels)
+    names = labels.drawable(effects.labels)
     average = sum_by(panel.object_index, panel.score, panel.n_objects) / panel.object_assessments
     moved = effects.estimate - average
-    digits = style.decimals(np.concatenate([effects.estimate, average]))
-    differ = not style.is_nothing(moved, panel.score)
+    digits = labels.decimals(np.concatenate([effects.estimate, average]))
+    differ = not labels.is_nothing(moved, panel.score)
     order = "from the highest value down"
-    groups = style.groups_of(effects.component, effects.estimate)
+    groups = labels.groups_of(effects.component, effects.estimate)
     status = None
     if ranking is not None and ranking.top is not None:
         decision = decide(ranking, ranking.top)
         status = list(decision.status)
-    drawn = groups[: style.MOST_GROUPS]
+    drawn = groups[: labels.MOST_GROUPS]
     shown = [members[: style.at_most(most, members.size)] for members in drawn]
     left_out = sum(members.size - kept.size for members, kept in zip(drawn, shown, strict=True))
     mark = "small dot" if style.is_compact(shown[0]) else "tick"
@@ -91,7 +92,7 @@ def values(given: Fit | Ranking, *, most: int | None = None) -> Chart:
         f"{style.interval_note(effects, fit)}",
         f"A dot is the value, a {mark} the plain average of the same scores." if differ else "",
         f"{count_of(left_out, 'lower value')} left out." if left_out else "",
-        style.thin_note(shown),
+        labels.thin_note(shown),
         style.group_note(len(groups)),
     ]
     if ranking is not None and ranking.top is not None:
@@ -99,25 +100,25 @@ def values(given: Fit | Ranking, *, most: int | None = None) -> Chart:
     elif differ:
         at = int(np.argmax(np.abs(moved)))
         verb = "Calibrating" if fit.is_calibrated else "Weighing scores by confidence"
-        by = style.number(moved[at], digits, signed=True)
-        title = f"{verb} moves {style.named(names[at], panel.noun)} most: by {by} points from its plain average"
+        by = labels.number(moved[at], digits, signed=True)
+        title = f"{verb} moves {labels.named(names[at], panel.noun)} most: by {by} points from its plain average"
     else:
         title = "Values are the plain averages here"
         if len(groups) == 1:
             at = int(np.argmax(effects.estimate))
-            best = style.number(effects.estimate[at], digits)
-            title += f"; the highest is that of {style.named(names[at], panel.noun)}, {best} points"
+            best = labels.number(effects.estimate[at], digits)
+            title += f"; the highest is that of {labels.named(names[at], panel.noun)}, {best} points"
     what = f"Dot plot of {count_of(panel.n_objects, 'value')} in rank order"
     if len(groups) == 1:
         ends = (int(np.argmax(effects.estimate)), int(np.argmin(effects.estimate)))
         what += ", from " + " to ".join(
-            f"{names[i]} ({style.number(effects.estimate[i], digits)} points)" for i in ends
+            f"{names[i]} ({labels.number(effects.estimate[i], digits)} points)" for i in ends
         )
 
     def draw(members: Codes) -> Any:
-        kept = style.thin(members[: style.at_most(most, members.size)])
+        kept = labels.thin(members[: style.at_most(most, members.size)])
         rows = _value_rows(fit, names, average if differ else None, kept, digits, status)
-        return rows if ranking is None else alt.layer(rows, _line_below(style.chosen(names, kept), ranking.top))
+        return rows if ranking is None else alt.layer(rows, _line_below(labels.chosen(names, kept), ranking.top))
 
     return style.finish(style.by_group(groups, "object", draw), title, notes, what)
 
@@ -126,7 +127,7 @@ def _value_rows(
     fit: Fit, names: list[str], average: Floats | None, order: Codes, digits: int, status: Sequence[str] | None
 ) -> Any:
     effects = fit.values
-    shown = style.chosen(names, order)
+    shown = labels.chosen(names, order)
     compact = style.is_compact(shown)
     columns = _effect_columns(effects, shown, order)
     tips: list[Any] = [("name", "object"), ("place", "rank", 0), ("value", "value", digits)]
@@ -220,34 +221,34 @@ def biases(fit: Fit) -> Chart:
             kind="bad_method",
         )
     panel, effects = fit.panel, fit.biases
-    names = style.drawable(effects.labels)
-    digits = style.decimals(np.append(effects.estimate, 0.0))
-    groups = style.groups_of(effects.component, effects.estimate)
+    names = labels.drawable(effects.labels)
+    digits = labels.decimals(np.append(effects.estimate, 0.0))
+    groups = labels.groups_of(effects.component, effects.estimate)
     notes = [
         f"{sentence(fit.name)}. A positive bias is generous, a negative one strict. "
         f"{style.interval_note(effects, fit)}",
-        style.thin_note(groups[: style.MOST_GROUPS]),
+        labels.thin_note(groups[: labels.MOST_GROUPS]),
         style.group_note(len(groups)),
     ]
     top, bottom = int(np.argmax(effects.estimate)), int(np.argmin(effects.estimate))
-    if panel.n_assessors > 1 and style.is_nothing(effects.estimate, panel.score):
+    if panel.n_assessors > 1 and labels.is_nothing(effects.estimate, panel.score):
         title = "No assessor is generous or strict: all biases are zero"
     elif panel.n_assessors == 1:
         title = "One assessor alone: there is nobody to compare their standard with"
     elif len(groups) > 1:
         title = f"Each of the {len(groups)} groups has its own zero, so biases compare within a group only"
     else:
-        generous, strict = (style.number(effects.estimate[i], digits, signed=True) for i in (top, bottom))
+        generous, strict = (labels.number(effects.estimate[i], digits, signed=True) for i in (top, bottom))
         title = (
-            f"{style.named(names[top], 'Assessor')} is the most generous ({generous} points), "
-            f"{style.named(names[bottom], 'assessor')} the strictest ({strict})"
+            f"{labels.named(names[top], 'Assessor')} is the most generous ({generous} points), "
+            f"{labels.named(names[bottom], 'assessor')} the strictest ({strict})"
         )
-    chart = style.by_group(groups, "assessor", lambda members: _bias_rows(effects, names, style.thin(members), digits))
+    chart = style.by_group(groups, "assessor", lambda members: _bias_rows(effects, names, labels.thin(members), digits))
     return style.finish(chart, title, notes, f"Dot plot of the biases of {count_of(panel.n_assessors, 'assessor')}")
 
 
 def _bias_rows(effects: Effects, names: list[str], order: Codes, digits: int) -> Any:
-    shown = style.chosen(names, order)
+    shown = labels.chosen(names, order)
     compact = style.is_compact(shown)
     columns = _effect_columns(effects, shown, order)
     tips: list[Any] = [("name", "assessor"), ("bias", "bias", digits)]
@@ -297,7 +298,7 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
     order = np.argsort(-ranking.fit.values.estimate, kind="stable")
     status = np.array(decision.status)[order]
     kept = _near_the_line(status, places)
-    names = style.chosen(style.drawable(ranking.fit.values.labels), order[kept])
+    names = labels.chosen(labels.drawable(ranking.fit.values.labels), order[kept])
     columns = {
         "name": names,
         "place": kept + 1,
@@ -313,7 +314,7 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
         alt.Tooltip("chance:Q", title=f"P(top {places})", format=".1%"),
         *style.tooltips(("status", "status"), ("lower", "rank from", 0), ("upper", "rank to", 0)),
         *style.tooltips(("expected", "expected rank", 1)),
-        *style.tooltips(("value", "value", style.decimals(ranking.fit.values.estimate))),
+        *style.tooltips(("value", "value", labels.decimals(ranking.fit.values.estimate))),
     ]
     colour = alt.Color(
         "status:N", scale=style.palette(list(style.STATUS_NAMES.values()), list(style.STATUS_COLOURS.values()))
@@ -325,7 +326,7 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
     clear = ", ".join(f"{count:,} {word.lower()}" for word, count in beyond.items() if count)
     notes = [
         f"By value; chances from {ranking.draws:,} draws (seed {ranking.seed}). Open are those whose "
-        f"{style.percent(ranking.interval)} interval of ranks crosses the line below place {places:,}.",
+        f"{labels.percent(ranking.interval)} interval of ranks crosses the line below place {places:,}.",
         "" if decision.caution is None else f"{sentence(decision.caution)}.",
         f"Left out, far from the line: {clear}." if clear else "",
     ]
@@ -418,28 +419,28 @@ def rankogram(given: Fit | Ranking, *, most: int | None = None, seed: int | None
     count = ranking.expected_rank.size
     order = np.argsort(ranking.expected_rank, kind="stable")[: style.at_most(most, count)]
     chance = ranking.probabilities()[order]
-    names = style.drawable(ranking.fit.values.labels)
+    names = labels.drawable(ranking.fit.values.labels)
     step = 1 if order.size <= _MOST_RANKS else -(-order.size // 50)
     chart = _rank_rows(ranking, names, order, chance) if step == 1 else _rank_blocks(chance, step)
     width = ranking.rank_upper - ranking.rank_lower + 1
     together = ", which a dot marks." if step == 1 else f", {step} together: the mean of their probabilities."
     notes = [
-        f"The stronger, the more probable; less than {style.percent(_LEAST)} is blank. From {ranking.draws:,} draws "
+        f"The stronger, the more probable; less than {labels.percent(_LEAST)} is blank. From {ranking.draws:,} draws "
         f"(seed {ranking.seed}). Objects by expected rank{together}",
         f"{count_of(count - order.size, 'object')} with worse ranks left out." if order.size < count else "",
     ]
     best = int(np.argmax(ranking.p_first))
     title = (
-        f"{style.named(names[best], 'Object')} is first with a probability of "
-        f"{style.percent(round(float(ranking.p_first[best]), 2))}; half of the {style.percent(ranking.interval)} rank "
-        f"intervals span {count_of(int(np.median(width)), 'place')} or more"
+        f"{labels.named(names[best], 'Object')} is first with a probability of "
+        f"{labels.percent(round(float(ranking.p_first[best]), 2))}; half of the {labels.percent(ranking.interval)} "
+        f"rank intervals span {count_of(int(np.median(width)), 'place')} or more"
     )
     return style.finish(chart, title, notes, f"Heat map of the ranks of {count_of(order.size, 'object')}")
 
 
 def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats) -> Any:
     row, place = np.nonzero(chance >= _LEAST)
-    shown = style.chosen(names, order)
+    shown = labels.chosen(names, order)
     y, height = style.rows_of(shown, "object", "rank")
     last = int(place.max()) + 1
     # an axis names all of few ranks, and of more the first and every fifth

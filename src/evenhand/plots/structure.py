@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Final
 
 import altair as alt
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse import csgraph
 
 from evenhand.compiled import Floats, sum_by
 from evenhand.design.result import Design
 from evenhand.look import LIGHT
 from evenhand.panel.panel import Panel
-from evenhand.plots import style
-from evenhand.plots.style import ALERT, GREY, INK, WIDTH, Chart, Codes
+from evenhand.plots import labels, style
+from evenhand.plots.labels import Codes
+from evenhand.plots.links import LEVEL, NAMED, Links, links_between, orders, places, standing
+from evenhand.plots.style import ALERT, GREY, INK, WIDTH, Chart
 from evenhand.solve.connectivity import Connectivity, connectivity
-from evenhand.solve.connectivity import assessor_graph as weights_between
-from evenhand.words import called, called_some, count_of, name_some, plural
-
-_CUT: Final = 3
-"""Of up to so many assessors without whom others are cut off it is said who these are."""
-
-_SWEEPS: Final = 12
-"""How often each node moves to the middle of its neighbours."""
+from evenhand.words import count_of, plural
 
 _MOST_LINES: Final = 300
 """Up to this many assessments of a graph are drawn one by one."""
 
 _BUNDLES: Final = 8
 """Of more, neighbours are taken together to about this many bundles on either side."""
-
-_MOST_LINKS: Final = 60
-"""Up to this many links between assessors are drawn; of more, the strongest, those of each assessor and weak ones."""
 
 _BLOCKS: Final = (60, 40)
 """Columns and rows of the matrix of a design that is too large for a mark for each assessment."""
@@ -49,24 +38,8 @@ _BROAD: Final = 900
 _APART: Final = 380
 """How far assessors and objects of a graph stand apart."""
 
-_LEVEL: Final = 16
-"""Up to this many assessors on a circle have level names; of more, names point outwards."""
-
 _LONGEST_RAY: Final = 95
 """Names that point outwards are cut at this many pixels."""
-
-_NAMED: Final = 60
-"""Up to this many nodes of a kind have their names beside them."""
-
-
-def _standing(parts: Connectivity) -> str:
-    """Return in a sentence whether a panel is connected."""
-    panel = parts.panel
-    if not parts.is_connected:
-        return f"The panel falls into {parts.n_components} groups that share neither assessor nor {panel.noun}"
-    if panel.n_assessors == 1:
-        return f"One assessor saw all {count_of(panel.n_objects, panel.noun)}: there is nobody to compare them with"
-    return f"All {panel.n_assessors:,} assessors can be compared, directly or through others"
 
 
 def graph(panel: Panel) -> Chart:
@@ -82,20 +55,20 @@ def graph(panel: Panel) -> Chart:
     parts = connectivity(panel)
     chart, notes = assessments_drawn(panel, parts)
     what = f"Graph of {count_of(panel.n_assessors, 'assessor')} and {count_of(panel.n_objects, 'object')}"
-    return style.finish(chart, _standing(parts), notes, what, WIDTH)
+    return style.finish(chart, standing(parts), notes, what, WIDTH)
 
 
 def assessments_drawn(panel: Panel, parts: Connectivity) -> tuple[Any, list[str]]:
     """Return assessors, objects and a link for each assessment, as a chart without a title, and notes to it."""
-    of_objects, of_assessors = _orders(panel, parts)
-    every = panel.n_assessments <= _MOST_LINES and max(panel.n_objects, panel.n_assessors) <= _NAMED
+    of_objects, of_assessors = orders(panel, parts)
+    every = panel.n_assessments <= _MOST_LINES and max(panel.n_objects, panel.n_assessors) <= NAMED
     left = _bundles(
         "assessor", panel.assessors, of_assessors, parts.assessor_component, panel.assessor_assessments, every
     )
     right = _bundles("object", panel.objects, of_objects, parts.object_component, panel.object_assessments, every)
     counts = [np.bincount(side.component, minlength=parts.n_components) for side in (left, right)]
     share = np.maximum(*counts) / np.maximum(*counts).sum()
-    y_left, y_right = (_spread(_places(side.component, side.place), side.component, share) for side in (left, right))
+    y_left, y_right = (_spread(places(side.component, side.place), side.component, share) for side in (left, right))
     weak = np.zeros(panel.n_assessments, dtype=np.int64)
     weak[parts.bridges] = 1
     codes = right.index[panel.object_index] * len(left.names) + left.index[panel.assessor_index]
@@ -108,8 +81,8 @@ def assessments_drawn(panel: Panel, parts: Connectivity) -> tuple[Any, list[str]
             end=[1] * pairs.size,
             y=y_left[start],
             y2=y_right[end],
-            assessor=style.chosen(left.names, start),
-            object=style.chosen(right.names, end),
+            assessor=labels.chosen(left.names, start),
+            object=labels.chosen(right.names, end),
             count=count,
             score=np.where(count == 1, panel.score[first], np.nan),
             weak=cut,
@@ -123,7 +96,7 @@ def assessments_drawn(panel: Panel, parts: Connectivity) -> tuple[Any, list[str]
         y2="y2:Q",
         tooltip=style.tooltips(
             *(("assessor", "assessor"), ("object", "object"), ("count", "assessments", 0)),
-            ("score", "score", style.decimals(panel.score)),
+            ("score", "score", labels.decimals(panel.score)),
         ),
     )
     most = int(count.max())
@@ -161,10 +134,10 @@ class _Bundles:
     step: int
 
 
-def _bundles(word: str, labels: Any, places: Codes, component: Codes, assessments: Codes, every: bool) -> _Bundles:
+def _bundles(word: str, members: Any, places: Codes, component: Codes, assessments: Codes, every: bool) -> _Bundles:
     if every or places.size <= 2 * _BUNDLES:
         index = np.arange(places.size)
-        return _Bundles(style.drawable(labels), index, places.astype(np.float64), component, assessments, 1)
+        return _Bundles(labels.drawable(members), index, places.astype(np.float64), component, assessments, 1)
     step = -(-places.size // _BUNDLES)
     codes = places // step * (int(component.max()) + 1) + component
     found, first, index, sizes = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
@@ -201,7 +174,7 @@ def _nodes(side: int, members: _Bundles, y: Floats) -> list[Any]:
         shape=_group_shape(members.component, ("circle", "square")[side]),
         tooltip=style.tooltips(("name", word), ("count", "assessments", 0)),
     )
-    if len(members.names) > _NAMED:
+    if len(members.names) > NAMED:
         return [dots]
     words = base.mark_text(
         align=("right", "left")[side], dx=(-9, 9)[side], fontSize=11, color=style.INK, limit=240, aria=False
@@ -210,7 +183,7 @@ def _nodes(side: int, members: _Bundles, y: Floats) -> list[Any]:
 
 
 def _group_names(component: Codes) -> list[str]:
-    return [f"group {group + 1}" if group < style.MOST_GROUPS else "smaller groups" for group in component.tolist()]
+    return [f"group {group + 1}" if group < labels.MOST_GROUPS else "smaller groups" for group in component.tolist()]
 
 
 def _group_shape(component: Codes, alone: str = "circle") -> Any:
@@ -218,7 +191,7 @@ def _group_shape(component: Codes, alone: str = "circle") -> Any:
     if component.max() == 0:
         return alt.value(alone)
     names = list(dict.fromkeys(_group_names(np.unique(component))))
-    shapes = [*style.GROUP_SHAPES, "stroke"][: len(names)]
+    shapes = [*labels.GROUP_SHAPES, "stroke"][: len(names)]
     legend = alt.Legend(symbolFillColor=INK, symbolStrokeColor=INK)
     return alt.Shape("group:N", scale=alt.Scale(domain=names, range=shapes), title=None, legend=legend)
 
@@ -234,36 +207,25 @@ def assessor_graph(panel: Panel) -> Chart:
     panel
         Any panel, connected or not.
     """
-    parts = connectivity(panel)
-    chart, notes, links = assessors_drawn(panel, parts)
-    what = f"Graph of {count_of(panel.n_assessors, 'assessor')} with {count_of(links, 'link')}"
-    return style.finish(chart, _standing(parts), notes, what, WIDTH)
+    found = links_between(panel, connectivity(panel))
+    return style.finish(assessors_drawn(panel, found), found.title, found.notes, found.what, WIDTH)
 
 
-def assessors_drawn(panel: Panel, parts: Connectivity, width: float = WIDTH) -> tuple[Any, list[str], int]:
-    """Return the assessors on a circle with their links, as a chart without a title, notes to it, how many links."""
-    weights = sp.triu(weights_between(panel), 1).tocoo()
-    one, two = (side.astype(np.int64) for side in weights.coords)
-    shared = _shared(panel, one, two)
-    weak, pivotal = _weak_links(panel, parts, one, two), _pivotal(panel.n_assessors, one, two)
-    kept = np.flatnonzero(weak | _strongest(weights.data, one, two, panel.n_assessors))
-    place = _orders(panel, parts)[1]
-    if panel.n_assessors <= _LEVEL:
-        place = _around(place, parts.assessor_component, one, two, shared.astype(np.float64))
-    turn = 2 * np.pi * (place + 0.5) / panel.n_assessors
-    ring = _ring(turn, width)
-    names = style.drawable(panel.assessors)
+def assessors_drawn(panel: Panel, found: Links, width: float = WIDTH) -> Any:
+    """Return the assessors on a circle with their links, as a chart without a title."""
+    ring = _ring(found.turn, width)
+    one, two = found.one[found.drawn], found.two[found.drawn]
     links = alt.Chart(
         style.data_of(
-            x=ring.x[one[kept]],
-            y=ring.y[one[kept]],
-            x2=ring.x[two[kept]],
-            y2=ring.y[two[kept]],
-            first=style.chosen(names, one[kept]),
-            second=style.chosen(names, two[kept]),
-            shared=shared[kept],
-            weight=weights.data[kept],
-            weak=weak[kept],
+            x=ring.x[one],
+            y=ring.y[one],
+            x2=ring.x[two],
+            y2=ring.y[two],
+            first=labels.chosen(found.names, one),
+            second=labels.chosen(found.names, two),
+            shared=found.shared[found.drawn],
+            weight=found.weight[found.drawn],
+            weak=found.weak[found.drawn],
         )
     ).encode(
         **ring.axes(),
@@ -273,27 +235,14 @@ def assessors_drawn(panel: Panel, parts: Connectivity, width: float = WIDTH) -> 
             ("first", "assessor"), ("second", "and"), ("shared", "objects shared", 0), ("weight", "weight", 2)
         ),
     )
-    most = int(shared.max()) if shared.size else 0
-    widest = 7 if panel.n_assessors <= _NAMED else 2
-    stroke = alt.StrokeWidth("shared:Q", scale=alt.Scale(domain=[0, max(most, 1)], range=[0.5, widest]), legend=None)
-    strength = min(0.8, max(0.35, 60 / max(kept.size, 1)))
-    links = links.encode(strokeWidth=stroke)
-    layers = [links.mark_rule(color=GREY, strokeOpacity=strength)] if kept.size else []
-    if weak.any():
+    widest = 7 if panel.n_assessors <= NAMED else 2
+    widths = alt.Scale(domain=[0, max(found.most, 1)], range=[0.5, widest])
+    strength = min(0.8, max(0.35, 60 / max(found.drawn.size, 1)))
+    links = links.encode(strokeWidth=alt.StrokeWidth("shared:Q", scale=widths, legend=None))
+    layers = [links.mark_rule(color=GREY, strokeOpacity=strength)] if found.drawn.size else []
+    if found.weak.any():
         layers.append(links.transform_filter("datum.weak").mark_rule(color=ALERT))
-    layers += _circle(panel, names, ring, parts.assessor_component, pivotal)
-    notes = [
-        f"Two assessors are linked if they saw {plural(panel.noun)} in common; the wider, the more: up to {most:,}."
-        if most
-        else "",
-        _weak_note(
-            [(names[one[at]], names[two[at]]) for at in np.flatnonzero(weak)],
-            _cut_off(names, np.flatnonzero(pivotal), one, two),
-            _single_scores(panel, parts, [(int(one[at]), int(two[at])) for at in np.flatnonzero(weak)]),
-        ),
-        f"Drawn are {kept.size:,} of {weak.size:,} links: each assessor's strongest." if kept.size < weak.size else "",
-    ]
-    return alt.layer(*layers), notes, int(weak.size)
+    return alt.layer(*layers, *_circle(panel, found.names, ring, found.component, found.pivotal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,14 +266,14 @@ class _Ring:
 def _ring(turn: Floats, width: float) -> _Ring:
     """Return the circle for assessors at these turns, clockwise from the top, in a picture of this width."""
     count = turn.size
-    level = count <= _LEVEL
+    level = count <= LEVEL
     x, y = (np.zeros(1), np.zeros(1)) if count == 1 else (np.sin(turn), np.cos(turn))
     angle = np.degrees(turn) + np.where(x >= 0, -90, 90)
     side = np.where(x >= 0, "right", "left")
     if level and count > 1:
         side = np.where(np.abs(x) < 0.1, np.where(y > 0, "top", "bottom"), side)
     height = min(80.0 + 35 * count, 0.8 * WIDTH) if level else float(WIDTH)
-    up = 1.25 if level else 1.6 if count <= _NAMED else 1.05
+    up = 1.25 if level else 1.6 if count <= NAMED else 1.05
     return _Ring(x, y, angle, side.tolist(), (up * width / height, up), (width, height), level)
 
 
@@ -353,7 +302,7 @@ def _circle(panel: Panel, names: list[str], ring: _Ring, component: Codes, pivot
         width=ring.size[0],
         height=ring.size[1],
     ).encode(**ring.axes())
-    few = panel.n_assessors <= _NAMED
+    few = panel.n_assessors <= NAMED
     tips = ("name", "assessor"), ("count", "assessments", 0), ("pivotal", "the others fall apart without")
     dots = nodes.mark_point(filled=True, color=INK, size=130 if few else 24, opacity=1)
     layers = [dots.encode(shape=_group_shape(component), tooltip=style.tooltips(*tips))]
@@ -367,94 +316,6 @@ def _circle(panel: Panel, names: list[str], ring: _Ring, component: Codes, pivot
     return layers
 
 
-def _strongest(weight: Floats, one: Codes, two: Codes, count: int) -> NDArray[np.bool_]:
-    """Return which links to draw: the strongest of all, and of each assessor."""
-    strong = np.zeros(weight.size, dtype=bool)
-    order = np.argsort(-weight, kind="stable")
-    strong[order[: _MOST_LINKS if count <= _NAMED else 0]] = True
-    for side in (one, two):  # the last to be written is the strongest
-        best = np.full(count, -1)
-        best[side[order[::-1]]] = order[::-1]
-        strong[best[best >= 0]] = True
-    return strong
-
-
-def _entries(matrix: sp.csc_array[np.float64], one: Codes, two: Codes) -> Floats:
-    return np.asarray(matrix.tocsr()[one, two]).ravel() if one.size else np.zeros(0)
-
-
-def _shared(panel: Panel, one: Codes, two: Codes) -> Codes:
-    """Return how many objects the assessors of each pair share."""
-    seen = _edges(panel)
-    seen.data[:] = 1.0
-    return _entries(seen.T @ seen, one, two).astype(np.int64)
-
-
-def _weak_links(panel: Panel, parts: Connectivity, one: Codes, two: Codes) -> NDArray[np.bool_]:
-    """Return which pairs are joined by a single assessment only: a bridge, of an object that others saw too."""
-    cut = _edges(panel, parts.bridges).T @ _edges(panel)
-    return (_entries(cut, one, two) > 0) | (_entries(cut, two, one) > 0)
-
-
-def _pivotal(count: int, one: Codes, two: Codes) -> NDArray[np.bool_]:
-    """Return which assessors the others would fall apart without; every link is put in as an object that two saw."""
-    pivotal = np.zeros(count, dtype=bool)
-    if one.size:
-        linked, ends = np.unique(np.concatenate([one, two]), return_inverse=True)
-        links = Panel.from_arrays(np.tile(np.arange(one.size), 2), ends, np.zeros(2 * one.size))
-        pivotal[linked[connectivity(links).articulation_assessors]] = True
-    return pivotal
-
-
-def _cut_off(names: list[str], pivotal: Codes, one: Codes, two: Codes) -> list[tuple[str, list[str]]]:
-    """Return for each of those the assessors whom only they link to the others: all but the largest part of a group."""
-    found = []
-    for at in pivotal.tolist():
-        kept = (one != at) & (two != at)
-        ends = one[kept], two[kept]
-        links = sp.coo_array((np.ones(ends[0].size), ends), shape=(len(names), len(names)))
-        part = csgraph.connected_components(links, directed=False)[1]
-        near = np.unique(part[np.unique(np.concatenate([two[one == at], one[two == at]]))])
-        largest = max(near.tolist(), key=lambda number: int((part == number).sum()))
-        found.append((names[at], style.chosen(names, np.flatnonzero(np.isin(part, near) & (part != largest)))))
-    return found
-
-
-def _single_scores(panel: Panel, parts: Connectivity, weak: list[tuple[int, int]]) -> list[str]:
-    """Return the scores by which the one weak link holds, in words; none where more links are weak."""
-    if len(weak) != 1:
-        return []
-    seen = {a: set(panel.object_index[panel.assessor_index == a].tolist()) for a in weak[0]}
-    found = [
-        (a, o)
-        for a, o in zip(panel.assessor_index[parts.bridges], panel.object_index[parts.bridges], strict=True)
-        if all(o in objects for objects in seen.values()) and a in seen
-    ]
-    lone = [(a, o) for a, o in found if len(seen[a]) == 1]  # all that an assessor gave, where both scores are bridges
-    return [
-        f"{called(panel.assessors[a], 'assessor')} on {called(panel.objects[o], panel.noun)}" for a, o in lone or found
-    ]
-
-
-def _weak_note(weak: list[tuple[str, str]], pivotal: list[tuple[str, list[str]]], scores: list[str]) -> str:
-    said = ""
-    if weak:
-        pairs = [" and ".join(called(name, "assessor") for name in pair) for pair in weak]
-        said = f"1 link (red) is weak: that of {pairs[0]} rests"
-        if len(weak) > 1:
-            named = f" ({name_some(pairs)})" if len(weak) <= _CUT else ""
-            said = f"{len(weak):,} links (red) are weak{named}: each rests"
-        said += f" on one score only{f' ({scores[0]})' if len(scores) == 1 else ''}. "
-    if len(pivotal) > _CUT:
-        said += f"Without any one of {name_some([who for who, _ in pivotal])} some cannot be compared with the others."
-    else:
-        said += " ".join(
-            f"Without {called(who, 'assessor')}, {called_some(cut, 'assessor')} cannot be compared with the others."
-            for who, cut in pivotal
-        )
-    return said.strip()
-
-
 def design(panel: Panel | Design) -> Chart:
     """Return who saw what: a row for each assessor, a column for each object, darker where confidence is higher.
 
@@ -466,8 +327,8 @@ def design(panel: Panel | Design) -> Chart:
     planned = panel if isinstance(panel, Design) else None
     panel = panel.panel if isinstance(panel, Design) else panel
     parts = connectivity(panel)
-    places = _orders(panel, parts)
-    kinds = style.declared_kinds(panel, as_sd=planned is not None)
+    places = orders(panel, parts)
+    kinds = labels.declared_kinds(panel, as_sd=planned is not None)
     many = panel.n_assessments > _MOST_CELLS or panel.n_objects > _BROAD or panel.n_assessors > style.TALL
     if many:
         chart, width = _design_blocks(panel, *places), _BROAD
@@ -492,33 +353,33 @@ def design(panel: Panel | Design) -> Chart:
 
 
 def _design_cells(
-    panel: Panel, of_objects: Codes, of_assessors: Codes, kinds: style.Kinds, meaning: str
+    panel: Panel, of_objects: Codes, of_assessors: Codes, kinds: labels.Kinds, meaning: str
 ) -> tuple[Any, int]:
     """Return a mark for each assessment, and how wide they are together."""
-    objects, assessors = style.drawable(panel.objects), style.drawable(panel.assessors)
-    rows = style.chosen(assessors, np.argsort(of_assessors))
-    columns = style.chosen(objects, np.argsort(of_objects))
+    objects, assessors = labels.drawable(panel.objects), labels.drawable(panel.assessors)
+    rows = labels.chosen(assessors, np.argsort(of_assessors))
+    columns = labels.chosen(objects, np.argsort(of_objects))
     column, row = of_objects[panel.object_index], of_assessors[panel.assessor_index]
     data = style.data_of(
-        assessor=style.chosen(assessors, panel.assessor_index),
-        object=style.chosen(objects, panel.object_index),
+        assessor=labels.chosen(assessors, panel.assessor_index),
+        object=labels.chosen(objects, panel.object_index),
         left=column,
         right=column + 1,
         top=row,
         bottom=row + 1,
-        kind=style.chosen(kinds.names, kinds.index),
+        kind=labels.chosen(kinds.names, kinds.index),
         score=panel.score,
     )
-    width = 16 * len(columns) if len(columns) <= _NAMED else _BROAD // len(columns) * len(columns)
+    width = 16 * len(columns) if len(columns) <= NAMED else _BROAD // len(columns) * len(columns)
     shades = alt.Color("kind:N", scale=style.palette(kinds.names, kinds.shades))
-    score = () if meaning == "expected" else (("score", "score", style.decimals(panel.score)),)
+    score = () if meaning == "expected" else (("score", "score", labels.decimals(panel.score)),)
     side = _side("y", "assessor", ("top", "bottom"), rows, style.LABELLED)
     cells = (
         alt.Chart(data, width=width, height=style.TALL if style.is_compact(rows) else style.ROW * len(rows))
-        .mark_rect(stroke=LIGHT["bg"], strokeWidth=1 if len(columns) <= _NAMED else 0)
+        .mark_rect(stroke=LIGHT["bg"], strokeWidth=1 if len(columns) <= NAMED else 0)
         .encode(
             **side,
-            **_side("x", "object", ("left", "right"), columns, _NAMED),
+            **_side("x", "object", ("left", "right"), columns, NAMED),
             color=shades if len(kinds.names) > 1 else alt.value(INK),
             tooltip=style.tooltips(("assessor", "assessor"), ("object", "object"), *score, ("kind", meaning)),
         )
@@ -580,61 +441,6 @@ def _side(axis: str, field: str, ends: tuple[str, str], names: list[str], most: 
 def _range(counts: NDArray[np.int64], word: str) -> str:
     least, most = int(counts.min()), int(counts.max())
     return count_of(least, word) if least == most else f"{least:,} to {count_of(most, word)}"
-
-
-def _edges(panel: Panel, rows: Any = slice(None)) -> sp.csr_array[np.float64]:
-    """Return how often each object (rows) was assessed by each assessor, in some assessments or all."""
-    ends = panel.object_index[rows], panel.assessor_index[rows]
-    return sp.coo_array((np.ones(ends[0].size), ends), shape=(panel.n_objects, panel.n_assessors)).tocsr()
-
-
-def _orders(panel: Panel, parts: Connectivity) -> tuple[Codes, Codes]:
-    """Return places of objects and of assessors, group by group, so that those who belong together stand together."""
-    edges = _edges(panel).tocoo()
-    both = sp.block_array([[None, edges], [edges.T, None]]).tocsr()
-    walk = sp.csgraph.reverse_cuthill_mckee(both, symmetric_mode=True)
-    at = np.empty(walk.size)
-    at[walk] = np.arange(walk.size)
-    of_objects = _places(parts.object_component, at[: panel.n_objects])
-    of_assessors = _places(parts.assessor_component, at[panel.n_objects :])
-    for _ in range(_SWEEPS):  # each to the middle of its neighbours, so that few links cross
-        middle = sum_by(panel.object_index, of_assessors[panel.assessor_index].astype(float), panel.n_objects)
-        of_objects = _places(parts.object_component, middle / panel.object_assessments)
-        middle = sum_by(panel.assessor_index, of_objects[panel.object_index].astype(float), panel.n_assessors)
-        of_assessors = _places(parts.assessor_component, middle / panel.assessor_assessments)
-    return of_objects, of_assessors
-
-
-def _places(component: Codes, key: Floats) -> Codes:
-    """Return the place of each, from 0: group by group, and by the key within a group."""
-    place = np.empty(key.size, dtype=np.int64)
-    place[np.lexsort((key, component))] = np.arange(key.size)
-    return place
-
-
-def _around(place: Codes, component: Codes, one: Codes, two: Codes, weight: Floats) -> Codes:
-    """Return places on a circle from which strong links are short: two of a group change as long as that helps.
-
-    ``place`` are the places to begin with, and links go from ``one`` to ``two``.
-    """
-    place, count = place.copy(), place.size
-
-    def length() -> float:
-        return float((weight * np.abs(np.sin(np.pi * (place[one] - place[two]) / count))).sum())
-
-    best, better = length(), True
-    while better:
-        better = False
-        for first, second in combinations(range(count), 2):
-            if component[first] != component[second]:
-                continue
-            place[[first, second]] = place[[second, first]]
-            now = length()
-            if now < best - 1e-9:
-                best, better = now, True
-            else:
-                place[[first, second]] = place[[second, first]]
-    return place
 
 
 def _spread(place: Codes, component: Codes, share: Floats) -> Floats:

@@ -16,8 +16,9 @@ from evenhand.compiled import Floats
 from evenhand.errors import InputError
 from evenhand.look import LIGHT
 from evenhand.panel.panel import Panel
-from evenhand.plots import style
+from evenhand.plots import labels, style
 from evenhand.plots.drawing import save
+from evenhand.plots.links import links_between
 from evenhand.plots.structure import assessments_drawn, assessors_drawn
 from evenhand.solve.connectivity import connectivity
 from evenhand.studies.case_1 import COMPARED, Published, SimulationStudy, profile_name
@@ -45,7 +46,8 @@ def graphs() -> style.Chart:
         panel = figure_1_panel(name)
         parts = connectivity(panel)
         left = assessments_drawn(panel, parts)[0].properties(width=240, height=220)
-        right, _, links = assessors_drawn(panel, parts, 300)
+        found = links_between(panel, parts)
+        links, right = found.weak.size, assessors_drawn(panel, found, 300)
         pairs = panel.n_assessors * (panel.n_assessors - 1) // 2
         if not parts.is_connected:
             said.append(f"({name}) falls into {parts.n_components} groups")
@@ -116,7 +118,7 @@ def methods_compared(panel: Panel) -> style.Chart:
     """Return figure 5: values of case study 2 by each method against another (a to c), and their differences (d)."""
     fits = compared_fits(panel)
     value = {name: fit.values.estimate for name, fit in fits.items()}
-    names = style.drawable(fits["sa"].values.labels)
+    names = labels.drawable(fits["sa"].values.labels)
     every = np.concatenate(list(value.values()))
     reach = 0.53 * float(np.ptp(every))
     middle = float(every.max() + every.min()) / 2

@@ -23,7 +23,7 @@ def report(found: Fit | CriteriaFit, path: str | Path, **options: Any) -> Path:
         ``top``, the number of places to decide; ``seed`` and ``draws`` of the posterior draws; ``lottery_seed`` to draw
         open places by lot; ``comparison``, one of :func:`~evenhand.compare` to show (True to make one, False for none),
         and the ``candidates`` to make it of; ``choice``, an ``evenhand.answers.decision.Choice`` of whom the panel gave
-        open places; ``title``.
+        open places; ``changes``, sentences on what was left out or changed by hand, and why; ``title``.
     """
     from evenhand.io.results import check_target, write_text
     from evenhand.reports.page import make_report, refuse_pdf, render

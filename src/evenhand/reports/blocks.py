@@ -828,6 +828,7 @@ def context(
         "table": table,
         "table_words": values_words(fit, table, decision),
         "points_words": values_mean(fit),
+        "is_calibrated": fit.is_calibrated,
         "profile": None if decision is None else profile_of(decision),
         "objects": objects_of(fit, standings if shown is None else shown, decision),
         "assessors": assessors,

@@ -76,11 +76,15 @@ _MOST_LOOKED_UP: Final = 100_000_000
 
 
 def decision_sheets(
-    found: Fit | CriteriaFit, decision: Decision | None = None, alerts: Sequence[Alert] | None = None
+    found: Fit | CriteriaFit,
+    decision: Decision | None = None,
+    alerts: Sequence[Alert] | None = None,
+    changes: Sequence[str] = (),
 ) -> list[Sheet]:
     """Return what people read first: the decision, or values without places; charts; scores by object; biases.
 
-    Alerts are found unless they are given. Until what must be checked is settled, these sheets are without it.
+    Alerts are found unless they are given; ``changes`` say what was left out or changed by hand. Until what must be
+    checked is settled, these sheets are without it.
     """
     alerts = find_alerts(found.combined, decision) if alerts is None else alerts
     alerted, without = alert_records(alerts), provisional(alerts)
@@ -89,7 +93,9 @@ def decision_sheets(
     fit = found.combined
     standings = _by_value(fit) if decision is None else decision.standings
     form = points_form(fit)
-    first = Sheet(DECISION, [], fixed=2, above=_above(fit, decision, alerted), below=_below(fit, decision, alerted))
+    first = Sheet(
+        DECISION, [], fixed=2, above=_above(fit, decision, alerted, changes), below=_below(fit, decision, alerted)
+    )
     biases = _biases_sheet(fit, form)
     scores = _scores_sheet(found, standings, first, biases, form)
     places = 0 if decision is None or decision.line is None else decision.places
@@ -146,7 +152,7 @@ def _by_value(fit: Fit) -> tuple[Standing, ...]:
     )
 
 
-def _above(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> list[Line]:
+def _above(fit: Fit, decision: Decision | None, alerted: Sequence[Summary], changes: Sequence[str]) -> list[Line]:
     """Return the headline, the alerts and what the statuses mean; nothing is decided before a stop is settled."""
     if decision is None:
         headline = f"{sentence(count_of(fit.panel.n_objects, fit.panel.noun))} in the order of their values"
@@ -160,11 +166,13 @@ def _above(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> l
             Line("No decision yet", "title"),
             *alerts,
             Line(f"Provisional: {lowered(headline)}. {meaning}"),
+            *map(Line, changes),
             Line(""),
         ]
     chosen = "" if decision is None else decision.choice_words()
     beside = [Line(one["beside"], "check") for one in alerted if one["beside"]]
-    return [Line(headline, "title"), *beside, *alerts, Line(meaning), *([Line(chosen)] if chosen else []), Line("")]
+    said = [*changes, meaning, *([chosen] if chosen else []), ""]
+    return [Line(headline, "title"), *beside, *alerts, *map(Line, said)]
 
 
 def alert_lines(alerted: Sequence[Summary]) -> list[Line]:

@@ -33,6 +33,10 @@ class Axis:
         """Return how far from the left a value stands."""
         return f"{self._share(value):.2f}%"
 
+    def below(self, value: float) -> str:
+        """Return how far from the top a value stands, on a scale that goes up."""
+        return f"{100.0 - self._share(value):.2f}%"
+
     def has(self, value: float | None) -> bool:
         """Return whether a value lies on the scale."""
         return value is not None and self.low <= value <= self.high
@@ -62,8 +66,12 @@ class Axis:
         return 100.0 * min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
-def axis(numbers: Iterable[float | None], *, about: float | None = None, length: float = 0.0) -> Axis:
+def axis(
+    numbers: Iterable[float | None], *, about: float | None = None, length: float = 0.0, ticks: int = _TICKS
+) -> Axis:
     """Return a scale that shows all numbers; symmetric about one of them, and no shorter than a length, where given.
+
+    It has about so many ticks, or fewer.
 
     Examples
     --------
@@ -81,10 +89,9 @@ def axis(numbers: Iterable[float | None], *, about: float | None = None, length:
     room = 0.04 * (high - low) if is_wide else 0.1 * max(1.0, size)
     room = max(room, (length - (high - low)) / 2)
     low, high = low - room, high + room
-    step = _step((high - low) / _TICKS)
+    step = _step((high - low) / ticks)
     first = math.ceil(low / step)
-    ticks = tuple(step * at for at in range(first, math.floor(high / step) + 1))
-    return Axis(low, high, ticks)
+    return Axis(low, high, tuple(step * at for at in range(first, math.floor(high / step) + 1)))
 
 
 def _step(least: float) -> float:

@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -35,18 +35,17 @@ from evenhand.answers.support import (
     is_clearly_better,
     rule,
     supported,
-    worth_of_confidence,
 )
 from evenhand.answers.verdicts import READ_AS
 from evenhand.compiled import one_thread, own_directory
-from evenhand.errors import EvenhandError, LimitError, NotRankableError, Problem, bad_option, is_installed
+from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option
 from evenhand.models.average import SA
 from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
-from evenhand.reports import blocks
+from evenhand.reports import blocks, charts
 from evenhand.reports.paper import Form, annexes, beside, form_of, is_wrapped, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
@@ -79,7 +78,6 @@ from evenhand.words import (
 )
 
 if TYPE_CHECKING:
-    import altair as alt
     import jinja2
     from markupsafe import Markup
 
@@ -91,20 +89,11 @@ ROWS: Final = 300
 PULLS: Final = 20
 """Scores that a report lists, by how far they pull the value of their object."""
 
-LINKED: Final = 20
-"""Up to this many assessors are drawn with their links: of more, lines hide each other."""
-
-NO_CHARTS: Final = (
-    "This report has no pictures in its annex, since what draws them is not installed: pip install "
-    "'evenhand[pictures]', and write it again. Its tables, sentences and the drawings of the decision are complete."
-)
-
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _MARKS: Final = re.compile(
     r"<dt>fingerprint</dt><dd><code>([0-9a-f]{64})</code></dd>\s*<dt>of the data</dt><dd><code>([0-9a-f]{64})</code>"
 )
-_TAG: Final = re.compile(r"<\w[^>]*>")
 _LEFTWARD: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 _LETTERS: Final = f"[{_LEFTWARD}]+"
 LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u200d'’.-]+{_LETTERS})*")
@@ -124,16 +113,6 @@ _LONG_WORD: Final = re.compile(r"<[^>]*>|[^\W\d_]{21,}")
 _ONSET: Final = re.compile(r"(?:sch|[cpst]h|qu|[bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ])(?=[aeiouyаеиоуыэюя])")
 _HYPHEN: Final = '<i class="shy"></i>'
 """Words that may not fit on a line, where a syllable of them begins, and what breaks them there."""
-
-_ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
-_LONG_NUMBER: Final = re.compile(r"(\.\d\d)\d+(?![\w.])")
-"""Coordinates of a drawing with more than two decimals, at the end of those."""
-
-_PANEL: Final = 290
-"""How wide the panels of charts are drawn, in pixels and but for names beside them: as a phone has room."""
-
-_LOW: Final = 200
-"""How high residuals and what confidence is worth are drawn."""
 
 _CUT, _END = 22, 8
 """Labels of more characters than this are cut short where there is no room, before so many at their end."""
@@ -168,16 +147,6 @@ _CONFIDENCE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A chart of the annex: its finding, its panels drawn as SVG, what they show, and all of it in words."""
-
-    title: str
-    drawings: list[str]
-    notes: str
-    words: str
-
-
 @dataclass(frozen=True, eq=False)
 class Report:
     """All that a report says, before it is laid out.
@@ -186,7 +155,8 @@ class Report:
     ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, and ``clear``
     that nothing is; ``supported`` is the method that the scores support, with the reason, ``rule`` what it was found
     by, ``is_clear`` whether it clearly predicts better than the one used, and ``asked`` the options that ask for it.
-    ``entered`` is the number of scores with those that are left out until they are checked.
+    ``entered`` is the number of scores with those that are left out until they are checked, ``changes`` what was left
+    out or changed by hand, in sentences.
     """
 
     fit: Fit
@@ -204,13 +174,14 @@ class Report:
     decision: list[str]
     method: str
     mark: Fingerprint
-    pictures: dict[str, Picture] = field(repr=False)
+    pictures: dict[str, charts.Picture] = field(repr=False)
     notes: list[Problem] = field(default_factory=list)
     clear: str = ""
     asked: str = ""
     rule: str = ""
     is_clear: bool = True
     entered: int = 0
+    changes: tuple[str, ...] = ()
 
 
 def make_report(
@@ -223,6 +194,7 @@ def make_report(
     comparison: Comparison | bool = True,
     candidates: Sequence[Refinements] | None = None,
     choice: Choice | None = None,
+    changes: Sequence[str] = (),
     title: str = "Results of the panel",
 ) -> Report:
     """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
@@ -235,9 +207,6 @@ def make_report(
         if choice is not None:
             decision = with_choice(decision, choice)
         mark = fingerprint(fit, choice=choice, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
-        why_not = why_no_charts()
-        if why_not is not None:
-            notes.append(Problem("no_charts", why_not))
         stops = [one for one in alerts(fit, decision, deletions=()) if one.level == "stop"]
         without = provisional(stops)
         if without is not None:  # what follows is of the panel without what must be checked, all of it
@@ -248,7 +217,10 @@ def make_report(
         if compared is True:
             compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
         deletions = _deletions(fit, top)
-        alerted = stops or alerts(fit, decision, comparison=compared, deletions=deletions)
+        # what may be wrong without what must be checked is told beside what comes out without it
+        further = [] if stops and without is None else alerts(fit, decision, comparison=compared, deletions=deletions)
+        alerted = [*stops, *further]
+        said = _decision_words(fit, ranking, decision, alerted) if ranking else _no_decision_words(fit, top, reason)
         return Report(
             fit=fit,
             title=title,
@@ -266,18 +238,17 @@ def make_report(
             reliability=_tried(lambda: summarise_reliability(found), notes)
             if fit.panel.n_assessments <= LARGEST
             else None,
-            decision=_no_decision_words(fit, top, reason)
-            if ranking is None
-            else _decision_words(fit, ranking, decision, alerted),
+            decision=[said[0], *changes, *said[1:]],
             method=_method_words(fit, ranking, mark, entered - fit.panel.n_assessments),
             mark=mark,
-            pictures=_pictures(fit, compared, notes) if why_not is None else {},
+            pictures=_pictures(fit, compared, notes),
             notes=notes,
             clear=all_clear(alerted, fit, decision, comparison=compared, deletions=deletions),
             asked=_asked(fit, compared),
             rule="" if compared is None else " ".join([rule(fit, compared), *_by_better(fit, compared)]),
             is_clear=_is_clear(fit, compared),
             entered=entered,
+            changes=tuple(changes),
         )
 
 
@@ -323,19 +294,6 @@ def _moved_in_groups(fit: Fit, other: Fit) -> str:
     return "; ".join(inside)
 
 
-def why_no_charts() -> str | None:
-    """Return why the annex has no pictures here; None where it has."""
-    if not is_installed("vl_convert"):
-        return NO_CHARTS
-    from evenhand.plots.drawing import check_engine
-
-    try:
-        check_engine("svg")
-    except LimitError as error:
-        return f"This report has no pictures in its annex: {error} All else in it is complete."
-    return None
-
-
 def _ranks(
     fit: Fit, top: int | None, seed: int, draws: int, lottery_seed: int | None
 ) -> tuple[Ranking | None, Decision | None, str]:
@@ -365,105 +323,23 @@ def _tried(make: Callable[[], _Part], notes: list[Problem]) -> _Part | None:
         return None
 
 
-def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> dict[str, Picture]:
-    """Return the charts that the annex of this fit has."""
-    from evenhand import plots
-
-    wanted: dict[str, Callable[[], alt.TopLevelMixin]] = {}
+def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> dict[str, charts.Picture]:
+    """Return the pictures that the annex of this fit has."""
+    wanted: dict[str, Callable[[], charts.Picture]] = {}
     panel = fit.panel
-    if fit.is_calibrated and panel.n_assessors <= LINKED and panel.n_assessments < panel.n_objects * panel.n_assessors:
-        wanted["assessor-graph"] = lambda: plots.assessor_graph(fit.panel)
+    is_complete = panel.n_assessments >= panel.n_objects * panel.n_assessors
+    if fit.is_calibrated and panel.n_assessors <= charts.LINKED and not is_complete:
+        wanted["assessor-graph"] = lambda: charts.assessor_graph(fit)
     if fit.is_calibrated:
-        wanted["residuals"] = lambda: plots.residuals(fit)
+        wanted["residuals"] = lambda: charts.residuals(fit)
     if fit.model.why_not("influence") is None:
-        wanted["influence"] = lambda: plots.influence(fit)
+        wanted["influence"] = lambda: charts.influence(fit)
     if compared is not None:
-        wanted["methods"] = lambda: plots.methods(compared, fit)
-    if fit.panel.confidence != "none":
-        wanted["confidence"] = lambda: confidence_picture(fit, compared)
-    found = {}
-    for count, (name, make) in enumerate(wanted.items()):
-        tell("drawing", count, len(wanted))
-        chart = _tried(make, notes)
-        if chart is not None:
-            found[name] = picture(name, chart)
-    return found
-
-
-def confidence_picture(fit: Fit, compared: Comparison | None) -> alt.TopLevelMixin:
-    """Return what declared confidence was worth: by the test that the alerts go by, where it was made."""
-    from evenhand import plots
-
-    worth = worth_of_confidence(compared)
-    if worth is None or worth.equal is None:
-        return plots.confidence(fit)
-    return plots.confidence(worth.equal, finding=worth.headline)
-
-
-def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
-    """Return a chart as a report holds it: each panel by itself, so that they stand side by side or in a column."""
-    specification = chart.to_dict(validate=False)  # our own charts are valid: the tests of pictures see to that
-    heading = specification.pop("title")
-    common: dict[str, Any] = {key: specification[key] for key in ("$schema", "config") if key in specification}
-    data = specification.get("datasets", {})
-    # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
-    common["config"] |= {"aria": False, "background": "transparent"}
-    drawings = [
-        _drawn(f"{name}-{at}", {**_narrow(name, one), **common, "datasets": {of: data[of] for of in _data_of(one)}})
-        for at, one in enumerate(_panels(specification))
-    ]
-    title, notes = (" ".join(heading.get(part, ())) for part in ("text", "subtitle"))
-    return Picture(title, drawings, notes, str(specification.get("description", name)))
-
-
-def _panels(specification: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the panels of a chart."""
-    parts = [part for way in ("hconcat", "vconcat", "concat") for part in specification.get(way, ())]
-    if not parts:
-        yield specification
-    for part in parts:
-        yield from _panels(part)
-
-
-def _data_of(part: object) -> Iterator[str]:
-    """Yield the names of the data that a part of a chart is drawn from."""
-    if isinstance(part, list):
-        for one in part:
-            yield from _data_of(one)
-    elif isinstance(part, dict):
-        for key, one in part.items():
-            if key == "data" and isinstance(one, dict) and "name" in one:
-                yield one["name"]
-            elif key in ("data", "layer", "spec", "lookup", "from", "transform"):
-                yield from _data_of(one)
-
-
-def _narrow(name: str, panel: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a panel that is not wider than a phone."""
-    width, height = panel.get("width", 0), panel.get("height", 0)
-    if name == "design" or width <= _PANEL:  # cells have a size of their own
-        return dict(panel)
-    if name == "assessor-graph":  # a circle stays round
-        return {**panel, "width": _PANEL, "height": height * _PANEL / width}
-    is_square = name in ("residuals", "confidence") and height == width
-    low = {"height": _LOW} if is_square else {}  # side by side they fill a sheet of paper
-    return {**panel, **low, "width": 1.2 * _PANEL, "autosize": {"type": "fit-x", "contains": "padding"}}
-
-
-def _drawn(name: str, specification: dict[str, Any]) -> str:
-    """Return a panel as SVG, in colours that follow the page."""
-    import vl_convert
-
-    drawing = _TAG.sub(_plain_tag, vl_convert.vegalite_to_svg(specification))
-    for before in (' id="', "url(#", 'href="#'):  # each drawing numbers its parts from 0, and a page has several
-        drawing = drawing.replace(before, f"{before}{name}-")
-    return look.in_variables(drawing)
-
-
-def _plain_tag(tag: re.Match[str]) -> str:
-    """Return a tag of a drawing with short coordinates, and without roles that would need names of their own."""
-    named = _ROLE.sub("", tag[0]) if " role=" in tag[0] or " aria-" in tag[0] else tag[0]
-    return _LONG_NUMBER.sub(lambda found: found[1], named) if "." in named else named
+        wanted["methods"] = lambda: charts.methods(compared, fit)
+    if panel.confidence != "none":
+        wanted["confidence"] = lambda: charts.confidence(fit, compared)
+    found = {name: _tried(make, notes) for name, make in wanted.items()}
+    return {name: one for name, one in found.items() if one is not None}
 
 
 # --- sentences: the decision, and how it was made, for minutes -----------------------------------
@@ -484,7 +360,7 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
         if top is not None:
             said.append(
                 f"The panel must say how many of the {count_of(top, 'place')} each group gets, or join the groups. "
-                "Within a group the order is the best guess: those whose bars overlap may change places."
+                "Within a group the order is the best guess: those whose bars overlap may stand the other way round."
             )
     elif top is not None:
         rank = fit.values.rank  # those who share the last place are all named
@@ -503,7 +379,8 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, alert
         return _leading(fit, ranking)
     stops = [one for one in alerted if one.level == "stop"]
     headline = decision.headline(by_method=any(one.doubtful for one in alerted))
-    said = [f"{headline}.", *(one.beside for one in alerted)]
+    assumed = [one.message for one in alerted if one.kind == "assumed"]
+    said = [f"{headline}.", *assumed, *(one.beside for one in alerted)]
     if stops:
         said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
     said.append(decision.meaning())
@@ -655,7 +532,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     written = datetime.now(UTC) if made is None else made
     told = None if report.supported is None else report.supported.method
     form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], report.asked)
-    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, report.clear)
+    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, " ".join([*report.changes, report.clear]))
     laid_out = blocks.context(fit, verdict, rows, sheet=(sheet.rows, sheet.more_rows))
     on_sheet = sum(len(block.rows) for part in laid_out["table"].parts for block in part if block.is_printed)
     has_rest = on_sheet < len(rows) or form.ticked == "annex"
@@ -718,7 +595,8 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         all_notes=[
             note
             for note in notes
-            if note["kind"] not in ("evidence", *(["not_comparable"] if stops else [])) and note["message"] not in said
+            if note["kind"] not in ("evidence", "joined_by_priors", *(["not_comparable"] if stops else []))
+            and note["message"] not in said
         ],
         technical_notes=[_in_words(note, fit) for note in notes if note["kind"] == "evidence"],
     )

@@ -163,12 +163,16 @@ def sheet_of(
 ) -> Sheet:
     """Return the room that alerts, lists and the form leave for the table, by the lengths of what they say.
 
-    ``said`` is what is said of the decision where there is none, ``clear`` that nothing speaks against it.
+    ``said`` is what is said of the decision where there is none, ``clear`` what was changed by hand, and that nothing
+    speaks against it.
     """
     used = 113.0 + _form(form)  # with the title of the table, its head, the line, the legend, and what is left out
+    is_stopped = any(one.level == "stop" for one in alerts)
     for one in alerts:
-        used += 17 * _lines(one.beside, 14)
-        if one.level == "note":
+        used += 0 if is_stopped else 17 * _lines(one.beside, 14)
+        if one.level == "check" and is_stopped:  # named in a sentence, beside the tag
+            used += 24 * _lines(one.headline, 12.7)
+        elif one.level == "note":
             used += 12 + 16 * _lines(one.message, 12)
         else:
             used += 13 + 17 * _lines(one.headline, 12.7)
@@ -181,7 +185,7 @@ def sheet_of(
         headline = decision.headline(by_method=any(one.doubtful for one in alerts))
         used += 8 + 28 * _lines(headline, 24) + 17 * _lines(decision.meaning(), 12.7)
         used += 46 + (_lists(decision) if is_long else _names(decision, form)) + 15 * _lines(clear, 11.2)
-        used += 15 * _lines(_BEFORE * " " + decision.averages_words(), 11.2)
+        used += 15 if is_stopped else 15 * _lines(_BEFORE * " " + decision.averages_words(), 11.2)
     else:
         used += 15 + sum(17 * _lines(one, 12.7) for one in said[1:])
     used += 18 if len(fit.values.labels) > blocks.FOLDED else 0  # ranks above the line are left out too

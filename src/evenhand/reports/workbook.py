@@ -147,6 +147,7 @@ def workbook(
     grades: Sequence[float] = (),
     priors: Priors | None = None,
     choice: Choice | None = None,
+    changes: Sequence[str] = (),
 ) -> Path:
     """Write a fit as a workbook: the decision, charts, scores and biases to be read, then all tables and notes.
 
@@ -167,6 +168,8 @@ def workbook(
         Priors of the log-evidence.
     choice
         Whom the panel gave places that the scores leave open.
+    changes
+        Sentences on what was left out or changed by hand.
 
     Raises
     ------
@@ -179,7 +182,7 @@ def workbook(
         decision = with_choice(decision, choice)
     alerted = find_alerts(found.combined, decision)
     summary = summarise_fit(found, top=top, seed=seed, grades=grades, priors=priors, decision=decision, alerted=alerted)
-    front = decision_sheets(found, decision, alerted)
+    front = decision_sheets(found, decision, alerted, changes)
     return write_workbook(path, with_details(summary, found, top=top, seed=seed), ("objects", "assessors"), front)[0]
 
 

@@ -133,15 +133,15 @@ class Answer:
         places = None if self.decision is None else self.decision.places
         return mark([alert.kind, self.fit.method, places, named, cells, other])
 
-    def checks(self, settled: Mapping[str, str]) -> list[Alert]:
+    def checks(self, stands: Mapping[str, str]) -> list[Alert]:
         """Return the checks that are open: nobody has said why they stand as they are."""
-        return [one for one in self.alerts if one.level == "check" and self.mark_of(one) not in settled]
+        return [one for one in self.alerts if one.level == "check" and self.mark_of(one) not in stands]
 
-    def known(self, settled: Mapping[str, str]) -> dict[str, Any]:
+    def known(self, stands: Mapping[str, str]) -> dict[str, Any]:
         """Return what the list of panels shows of it; of checks, those that are open."""
         panel, made = self.fit.panel, self.decision
         counts = None if made is None or self.stops else [len(made.inside), len(made.undecided), len(made.outside)]
-        checks = self.checks(settled)
+        checks = self.checks(stands)
         level = "stop" if self.stops else "check" if checks else ""
         return {"objects": panel.n_objects, "assessors": panel.n_assessors, "noun": panel.noun} | {
             "counts": counts,

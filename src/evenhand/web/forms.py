@@ -93,6 +93,16 @@ class Corrected(forms.Form):
     reason = forms.CharField(required=False, max_length=_CELL)
 
 
+class Added(forms.Form):
+    """A score that the file lacks."""
+
+    object = forms.CharField(max_length=1000)
+    assessor = forms.CharField(max_length=1000)
+    score = forms.CharField(max_length=_NAME)
+    confidence = forms.CharField(required=False, max_length=_NAME)
+    reason = forms.CharField(max_length=_CELL)
+
+
 class Places(forms.Form):
     """How many places there are, and how values are found."""
 

@@ -29,8 +29,10 @@ class Panel(models.Model):
     choices: models.JSONField[Any, Any] = models.JSONField(default=dict)
     choice: models.JSONField[Any, Any] = models.JSONField(default=dict)
     """Whom the panel gave places that the scores leave open, with those who were open then; no estimate rests on it."""
-    settled: models.JSONField[Any, Any] = models.JSONField(default=dict)
+    stands: models.JSONField[Any, Any] = models.JSONField(default=dict)
     """Why checks stand as they are, by the marks of what they say: one that says something else is open again."""
+    part: models.JSONField[Any, Any] = models.JSONField(default=dict)
+    """Which group of which panel it was made of: ``of``, ``group`` and how many ``groups``; empty as a rule."""
     known: models.JSONField[Any, Any] = models.JSONField(default=dict)
     """What the list of panels shows: sizes, counts of the decision and the most serious alert."""
     is_read: models.BooleanField[Any, Any] = models.BooleanField(default=False)
@@ -84,6 +86,8 @@ class Correction(models.Model):
     reason: models.CharField[Any, Any] = models.CharField(max_length=2000, blank=True)
     created: models.DateTimeField[Any, Any] = models.DateTimeField(auto_now_add=True)
     undone: models.DateTimeField[Any, Any] = models.DateTimeField(null=True)
+    of: models.JSONField[Any, Any] = models.JSONField(default=dict)
+    """The group or the assessor with whose scores it was left out at one click; empty for a cell by itself."""
 
     class Meta:
         """In the order in which they were made."""
@@ -127,6 +131,8 @@ class Frozen(models.Model):
     command: models.CharField[Any, Any] = models.CharField(max_length=2000)
     version: models.CharField[Any, Any] = models.CharField(max_length=50)
     state: models.CharField[Any, Any] = models.CharField(max_length=32, blank=True, default="")
+    known: models.JSONField[Any, Any] = models.JSONField(default=dict)
+    """What the list of panels showed of it then: counts, and the most serious alert."""
     archive: models.BinaryField[Any, Any] = models.BinaryField()
     page: models.BinaryField[Any, Any] = models.BinaryField()
     created: models.DateTimeField[Any, Any] = models.DateTimeField(auto_now_add=True)

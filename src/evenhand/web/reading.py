@@ -16,6 +16,7 @@ from django.utils.translation import override
 
 from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.panel.reading import LAYOUTS
+from evenhand.panel.rules import label_text
 from evenhand.progress import report as tell
 from evenhand.web.jobs import Job, jobs
 from evenhand.web.models import Panel, mark
@@ -166,6 +167,15 @@ def cells_in(problems: Sequence[Problem], table: Table | None) -> dict[str, tupl
         if place is not None and place[2] in names:
             found[f"{place[1]}:{place[2]}"] = int(place[1]), place[2]
     return found
+
+
+def text_at(table: Table | None, row: int, column: str) -> str:
+    """Return what stands in a cell; nothing where there is none."""
+    rows = [] if table is None else table.row_numbers.tolist()
+    if table is None or row not in rows or column not in table.names:
+        return ""
+    cell = table.columns[table.names.index(column)][rows.index(row)]
+    return "" if cell is None else label_text(cell)[:2000]
 
 
 def _narrow(table: Table) -> Table:

@@ -14,6 +14,7 @@ from evenhand.web.calibrating import Answer, answering, fit_by, places_of
 from evenhand.web.jobs import Job, jobs
 from evenhand.web.models import Panel, Scenario, mark
 from evenhand.web.reading import look, looking, scores_of
+from evenhand.web.settling import cell_at
 
 if TYPE_CHECKING:
     from evenhand.answers.decision import Decision
@@ -111,18 +112,13 @@ def changes_of(changes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def cells_of(scores: Scores, changes: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, str]]:
-    """Return the cells, by row and column with their new text, that changes of scores come to."""
+    """Return the cells, by row and column with their new text, that changes of single scores come to."""
     told = changes_of(changes)
     new = {(o, a): f"{score:g}" for o, a, score in told["put"]} | dict.fromkeys(told["remove"], "")
     found = []
     for at, (o, a) in enumerate(zip(scores.object_index.tolist(), scores.assessor_index.tolist(), strict=True)):
         pair = (str(scores.objects[o]), str(scores.assessors[a]))
-        if pair[1] not in told["without"] and pair not in new:
+        if pair[1] in told["without"] or pair not in new:
             continue
-        cell = scores.cell_of(at)
-        if cell is None:
-            raise InputError(
-                f"The cell in which {pair[1]} scored {pair[0]} is not known: change the file itself.", kind="bad_change"
-            )
-        found.append((*cell, "" if pair[1] in told["without"] else new[pair]))
+        found.append((*cell_at(scores, at), new[pair]))
     return found

@@ -22,6 +22,7 @@ urlpatterns = [
     path("panels/<int:pk>/reading", reading.reading, name="reading"),
     path("panels/<int:pk>/reading/settings", reading.settle, name="settle"),
     path("panels/<int:pk>/reading/correct", reading.correct, name="correct"),
+    path("panels/<int:pk>/reading/add", reading.add, name="add-score"),
     path("panels/<int:pk>/reading/undo/<int:at>", reading.undo, name="undo-correction"),
     path("panels/<int:pk>/original", reading.original, name="original"),
     path("panels/<int:pk>/rename", start.rename, name="rename"),

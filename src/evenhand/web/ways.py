@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from markupsafe import Markup, escape
 
-from evenhand.models.additive import IBA
+from evenhand.models.additive import CWC, IBA
+from evenhand.models.additive import METHODS as PLAIN
 from evenhand.web.calibrating import Answer, choices_for
 from evenhand.words import called, chained, name_some, quoted
 
@@ -78,8 +79,16 @@ def _forms(alert: Alert, panel: Panel, answer: Answer) -> Iterator[Way]:
         for who, object_ in (_giver(answer, at) for at in alert.scores[:_FEW]):
             words = _("Try without %(who)s on %(object)s") % {"who": quoted(who), "object": quoted(object_)}
             yield Way(words, begin, {"trial": f"score:{object_}{BETWEEN}{who}"})
+    elif alert.kind == "assumed":
+        yield Way(_("Do without it"), choose, {"method": _calibrated(panel), "refinement": ""})
     elif alert.kind == "confidence" and answer.fit.model.uses_confidence:
         yield Way(_("Let it count for nothing"), choose, {"method": IBA.method})
+
+
+def _calibrated(panel: Panel) -> str:
+    """Return the method of a panel, or in place of averages calibration."""
+    method = panel.choices.get("method", CWC.method)
+    return method if method not in PLAIN or PLAIN[method].is_calibrated else CWC.method
 
 
 def _giver(answer: Answer, at: int) -> tuple[str, str]:
@@ -102,13 +111,13 @@ def _pages(alert: Alert, panel: Panel, answer: Answer) -> Iterator[Way]:
         yield Way(_("Methods side by side"), reverse("evidence", args=[panel.pk]))
     elif alert.kind == "tie" and answer.decision is not None and answer.decision.undecided:
         yield Way(_("Record whom the panel chooses"), "#choice")
-    elif alert.kind == "few_scores":
+    elif alert.kind in ("few_scores", "assumed"):
         yield Way(_("Who shares work with whom"), reverse("evidence", args=[panel.pk]))
 
 
-def next_steps(answer: Answer, addresses: Mapping[str, str], settled: Mapping[str, str]) -> list[Markup]:
+def next_steps(answer: Answer, addresses: Mapping[str, str], stands: Mapping[str, str]) -> list[Markup]:
     """Return what is to be done before the decision stands, in order, each with a link; nothing while a stop stands."""
-    checks = answer.checks(settled)
+    checks = answer.checks(stands)
     if answer.stops:
         return []
     link, found = Markup('<a href="{}">{}</a>').format, []

@@ -28,10 +28,11 @@ from evenhand.web.jobs import SOON, jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
-from evenhand.web.views.groups import groups_of
+from evenhand.web.settling import by_hand, lines
+from evenhand.web.views.groups import groups_of, siblings
 from evenhand.web.views.reading import settled_cell, slips_of
 from evenhand.web.ways import next_steps, remedy, stop, until, ways_on, with_links
-from evenhand.words import quoted, translated
+from evenhand.words import called, quoted, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +53,7 @@ _SEARCHED: Final = 20
 def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict[str, Any]:
     """Return what every page of a result has."""
     answer = found.with_choice(panel.choice)
-    known = answer.known(panel.settled)
+    known = answer.known(panel.stands)
     if panel.known != known:
         Panel.objects.filter(pk=panel.pk).update(known=known)  # without a new date: nothing was changed
         panel.known = known
@@ -84,8 +85,8 @@ def _shared(fit: Fit) -> str:
     if least == most:
         words = _("Each assessor shares work with %(most)s others.") % {"most": most}
     else:
-        told = {"least": least, "most": most, "who": quoted(scores.assessors[at])}
-        words = _("Each assessor shares work with %(least)s to %(most)s others; with fewest %(who)s.") % told
+        told = {"least": least, "most": most, "who": called(scores.assessors[at], "assessor")}
+        words = _("Each assessor shares work with %(least)s to %(most)s others, %(who)s with the fewest.") % told
     if fit.connectivity.bridges.size:
         return words + " " + _("Some comparisons hang on a single score.")
     return words + " " + _("No comparison hangs on a single score.")
@@ -122,12 +123,13 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None, refus
     def show(answer: Answer) -> HttpResponse:
         looked: Looked | None = looking(panel).result
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
-        corrections = list(panel.corrections.filter(undone=None))
-        context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
+        settled = by_hand(panel)
+        context = shown(panel, answer) | {"unread": unread, "settled": settled}
+        context |= {"changes": lines(settled, answer.found.combined.panel), "siblings": siblings(panel, settled)}
         context |= _alerts(panel, answer, context) | {"groups": groups_of(panel, answer)}
         context |= {"slips": slips_of(panel, looked, _slips(answer))} | _picks(answer)
         context |= {"refused": refused, "settled_cell": settled_cell(panel, request.GET)}
-        context |= {"changed": _changed(panel, answer, request.GET.dict())}
+        context |= {"switched": _switched(panel, answer, request.GET.dict())}
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
         return page(request, "decision.html", panel, **context)
 
@@ -140,17 +142,17 @@ def _alerts(panel: Panel, answer: Answer, context: Mapping[str, Any]) -> dict[st
     notes = [with_links(one, addresses) for one in answer.alerts if one.level == "note"]
     marks = [answer.mark_of(one) for one in context["checks"]]
     checks = [
-        (with_links(one, addresses), ways_on(one, panel, answer, addresses), at, panel.settled.get(at))
+        (with_links(one, addresses), ways_on(one, panel, answer, addresses), at, panel.stands.get(at))
         for one, at in zip(context["checks"], marks, strict=True)
     ]
     stops = [with_links(one, addresses) for one in context["stops"]]
-    steps = next_steps(context["answer"], context["anchors"], panel.settled)
-    return {"stops": stops, "alerted": checks, "remarks": notes, "steps": steps, "rival": _rival(answer, panel.settled)}
+    steps = next_steps(context["answer"], context["anchors"], panel.stands)
+    return {"stops": stops, "alerted": checks, "remarks": notes, "steps": steps, "rival": _rival(answer, panel.stands)}
 
 
-def _rival(answer: Answer, settled: Mapping[str, str]) -> Decision | None:
+def _rival(answer: Answer, stands: Mapping[str, str]) -> Decision | None:
     """Return what the method that predicts better decides, where it leaves other places open and none is settled on."""
-    made = [one.instead for one in answer.checks(settled) if one.instead is not None]
+    made = [one.instead for one in answer.checks(stands) if one.instead is not None]
     return next((one for one in made if answer.decision is not None and one.left != answer.decision.left), None)
 
 
@@ -183,7 +185,10 @@ def choose(request: HttpRequest, pk: int) -> HttpResponse:
     if choices != before:
         panel.choices = choices
         panel.keep("choices")
-        panel.say("; ".join(_set_to(name, value) for name, value in given.items()))
+        looked: Looked | None = looking(panel).result
+        scores = None if looked is None else looked.scores
+        offered = METHODS if scores is None else methods_for(scores, choices)
+        panel.say("; ".join(_set_to(name, value, offered) for name, value in given.items()))
     if _method_of(choices) != _method_of(before):
         was = {name: before.get(name, "") for name in ("method", "refinement")}
         return redirect(f"{reverse('decision', args=[pk])}?{urlencode(was)}")
@@ -199,7 +204,7 @@ def _method_of(choices: Mapping[str, Any]) -> tuple[str, str]:
     return choices.get("method", "cwc"), choices.get("refinement", "")
 
 
-def _changed(panel: Panel, answer: Answer, given: Mapping[str, str]) -> dict[str, Any] | None:
+def _switched(panel: Panel, answer: Answer, given: Mapping[str, str]) -> dict[str, Any] | None:
     """Return what another method has changed, where the address says by which the page was found before."""
     form = Places(given)
     if "method" not in given or not form.is_valid():
@@ -217,12 +222,12 @@ def _changed(panel: Panel, answer: Answer, given: Mapping[str, str]) -> dict[str
     return told | {"leaving": leaving, "entering": entering}
 
 
-def _set_to(name: str, value: Any) -> str:
-    """Return a choice as it stands in the record."""
+def _set_to(name: str, value: Any, methods: Mapping[str, Any]) -> str:
+    """Return a choice as it stands in the record; methods are called as the menu calls them."""
     if name == "places":
         return _("Places set to %(places)s") % {"places": value}
     if name == "method":
-        return _("Method set to %(method)s") % {"method": in_brief(METHODS.get(value or "cwc", value))[0]}
+        return _("Method set to %(method)s") % {"method": in_brief(methods.get(value or "cwc", value))[0]}
     if name == "refinement":
         return _("Refinement set to %(words)s") % {"words": REFINEMENTS[value][0]}
     return _("Zero bias set to %(gauge)s") % {"gauge": value}
@@ -278,20 +283,20 @@ def look(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("decision", pk)
     place = redirect(f"{reverse('decision', args=[pk])}#check-{found.kind}")
     if "undo" in request.POST:
-        kept, words = {one: why for one, why in panel.settled.items() if one != at}, _("Open again: %(headline)s")
+        kept, words = {one: why for one, why in panel.stands.items() if one != at}, _("Open again: %(headline)s")
         reason = ""
     elif not form.is_valid():
         messages.error(request, _("Say why: it goes into the record. Nothing was changed."))
         return place
     else:
         reason = form.cleaned_data["reason"]
-        kept = panel.settled | {at: reason}
+        kept = panel.stands | {at: reason}
         is_method = found.kind == "other_method"
         words = _("Method kept: %(headline)s") if is_method else _("Looked at, stands: %(headline)s")
-    if kept != panel.settled:
+    if kept != panel.stands:
         with transaction.atomic():
-            panel.settled = kept
-            panel.keep("settled")
+            panel.stands = kept
+            panel.keep("stands")
             panel.say(words % {"headline": found.headline}, reason)
     return place
 
@@ -427,10 +432,10 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
 
     @translated(None)
     def work() -> dict[str, Any]:
-        from evenhand import plots
         from evenhand.answers.compare import compare
         from evenhand.answers.support import supported
-        from evenhand.reports.page import by_error, picture, why_no_charts
+        from evenhand.reports import charts
+        from evenhand.reports.page import by_error
         from evenhand.reports.summary import summarise_comparison
 
         answer: Answer = base.outcome()
@@ -438,14 +443,10 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         compared = None
         if answer.fit.model.why_not("refit") is None and scores.criterion is None:
             compared = compare(scores, per_component=answer.fit.per_component)
-        charts = {}
-        if why_no_charts() is None and scores.n_assessors <= _CIRCLE:
-            charts = {
-                "graph": picture("assessor-graph", plots.assessor_graph(scores)),
-            }
+        graph = charts.assessor_graph(answer.fit) if scores.n_assessors <= _CIRCLE else None
         comparison = None if compared is None else summarise_comparison(compared, answer.alerts)
         told = None if compared is None else supported(answer.fit, compared)
-        return {"answer": answer, "charts": charts, "told": told, "by_error": by_error(comparison)}
+        return {"answer": answer, "graph": graph, "told": told, "by_error": by_error(comparison)}
 
     def show(found: dict[str, Any]) -> HttpResponse:
         context = shown(panel, found["answer"])
@@ -464,7 +465,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         further = {
             "supported": choices_for(advised) if advised and advised != used else None,
             "other": next((one for one in found["answer"].alerts if one.kind == "other_method"), None),
-            "links": _shared(fit) if not found["charts"] else "",
+            "links": _shared(fit) if found["graph"] is None else "",
             "means": method_means(advised, fit.panel.confidence) if advised else "",
             "errors": {name: row["loo_rmse"] for name, row in rows.items() if row["loo_rmse"] is not None},
             "first": first,

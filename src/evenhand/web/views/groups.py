@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from evenhand.web.calibrating import Answer, answering
 from evenhand.web.models import Correction, Panel
 from evenhand.web.reading import looking, scores_of
-from evenhand.web.views.reading import put_correction, text_at
+from evenhand.web.settling import Settled, leave_out
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from evenhand.panel.panel import Panel as Scores
+    from collections.abc import Sequence
 
 _GROUPS: Final = 6
 """Groups up to which each can be decided by itself."""
@@ -42,6 +41,15 @@ def groups_of(panel: Panel, answer: Answer) -> list[tuple[int, int]]:
     return sizes if len(sizes) <= _GROUPS else []
 
 
+def siblings(panel: Panel, settled: Sequence[Settled]) -> list[Panel]:
+    """Return the panels of the other groups, the next one first, where a panel is of one of several groups."""
+    if not panel.part or not any(one.kind == "others" for one in settled):
+        return []
+    every = Panel.objects.defer("content").filter(part__of=panel.part["of"]).exclude(pk=panel.pk)
+    own = panel.part["group"]
+    return sorted(every, key=lambda one: (one.part["group"] - own) % panel.part["groups"])
+
+
 @require_POST
 def part(request: HttpRequest, pk: int) -> HttpResponse:
     """Make a panel of each group, or leave one out."""
@@ -55,22 +63,27 @@ def part(request: HttpRequest, pk: int) -> HttpResponse:
     scores, table = scores_of(job), job.result.table
     members = [set(assessors) for _objects, assessors in answer.found.combined.connectivity.components]
     if not given:
+        of, made = timezone.now().isoformat(), []
         with transaction.atomic():
-            for at in reversed(range(len(members))):  # the last one made stands first in the list
-                others = set().union(*members) - members[at]
-                name = _("%(panel)s, group %(group)s") % {"panel": panel.name[:150], "group": at + 1}
-                made = _copy(panel, name)
-                said = _("Taken from %(panel)s: group %(group)s; the scores of other groups are left out")
-                _leave_out(made, scores, table, others, "", said % {"panel": panel.name, "group": at + 1})
+            for at, own in enumerate(members):
+                told = {"panel": panel.name[:150], "group": at + 1}
+                made.append(_copy(panel, _("%(panel)s, group %(group)s") % told))
+                made[at].part = {"of": of, "group": at + 1, "groups": len(members)}
+                made[at].keep("part")
+                others, rest = set().union(*members) - own, sum(size for size, _who in sizes) - sizes[at][0]
+                said = _("Taken from %(panel)s: group %(group)s; the scores of other groups are left out") % told
+                leave_out(made[at], scores, table, others, said, kind="others", name=at + 1, objects=rest)
+                made[at].say(said)
         messages.success(request, _("There is a panel for each group now: say in each how many places it has."))
-        return redirect("start")
+        return redirect("decision", made[0].pk)
     if not reason:
         messages.error(request, _("Say why: the reason goes into the record. Nothing was changed."))
         return redirect("decision", pk)
     with transaction.atomic():
         said = _("Left out: group %(group)s, read by %(who)s")
-        who = members[int(given) - 1]
-        _leave_out(panel, scores, table, who, reason, said % {"group": given, "who": ", ".join(sorted(who))})
+        who, objects = members[int(given) - 1], sizes[int(given) - 1][0]
+        leave_out(panel, scores, table, who, reason, kind="group", name=given, objects=objects)
+        panel.say(said % {"group": given, "who": ", ".join(sorted(who))}, reason)
         panel.keep()
     return redirect("decision", pk)
 
@@ -81,15 +94,6 @@ def _copy(panel: Panel, name: str) -> Panel:
     kept = {field: getattr(panel, field) for field in ("file_name", "content", "digest", "options")}
     made = Panel.objects.create(name=name, choices=choices, is_read=True, **kept)
     for one in panel.corrections.filter(undone=None):
-        cell = {field: getattr(one, field) for field in ("row", "column", "before", "after", "reason")}
+        cell = {field: getattr(one, field) for field in ("row", "column", "before", "after", "reason", "of")}
         Correction.objects.create(panel=made, **cell)
     return made
-
-
-def _leave_out(panel: Panel, scores: Scores, table: Any, assessors: Collection[str], reason: str, words: str) -> None:
-    """Read every score of some assessors as empty, and say so in the record once."""
-    gone = [scores.assessors[index] in assessors for index in scores.assessor_index.tolist()]
-    for cell in (scores.cell_of(at) for at, is_gone in enumerate(gone) if is_gone):
-        if cell is not None:
-            put_correction(panel, *cell, text_at(table, *cell), "", reason or words)
-    panel.say(words, reason)

@@ -20,10 +20,11 @@ from evenhand.errors import Problem
 from evenhand.io.formats import FORMATS
 from evenhand.panel.reading import LAYOUTS
 from evenhand.panel.rules import label_text, parse_score, probably_meant
-from evenhand.web.forms import Corrected, Settings
+from evenhand.web.forms import Added, Corrected, Settings
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
-from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking
+from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking, text_at
+from evenhand.web.settling import by_hand, cells_to_add, may_add, put_correction, take_back
 from evenhand.words import again
 
 if TYPE_CHECKING:
@@ -101,9 +102,9 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             systems=list(FORMATS),
             form=Settings(initial=_initial(panel.options)),
             options=panel.options,
-            notes=() if looked.scores is None else looked.scores.notes,
-            corrections=panel.corrections.filter(undone=None),
-            undone=panel.corrections.exclude(undone=None).count(),
+            notes=[one for one in (() if looked.scores is None else looked.scores.notes) if one.kind != "corrected"],
+            settled=by_hand(panel),
+            may_add=may_add(looked),
         )
 
     return when_done(request, looking(panel), show, panel)
@@ -140,15 +141,6 @@ def _role_words(table: Table | None, told: Reading | None) -> list[dict[str, Any
     kept = () if told is None else (*told.object_details, *told.assessor_details)
     none = {name: _("Kept beside") for name in kept} if told is not None else dict.fromkeys(table.names, _("Find out"))
     return [{**ROLES, "": none.get(name, ROLES[""])} for name in table.names]
-
-
-def text_at(table: Table | None, row: int, column: str) -> str:
-    """Return what stands in a cell; nothing where there is none."""
-    rows = [] if table is None else table.row_numbers.tolist()
-    if table is None or row not in rows or column not in table.names:
-        return ""
-    cell = table.columns[table.names.index(column)][rows.index(row)]
-    return "" if cell is None else label_text(cell)[:2000]
 
 
 def slips_of(panel: Panel, looked: Looked | None, slips: Mapping[int, float | None]) -> list[dict[str, Any]]:
@@ -387,19 +379,6 @@ def save_correction(
     panel.say(words if giver is None else f"{words} ({_('%(who)s on %(object)s') % giver})", reason)
 
 
-def put_correction(panel: Panel, row: int, column: str, before: str, after: str, reason: str = "") -> str:
-    """Keep what a cell is to be read as, in place of what was said of it before, and return what the file has there.
-
-    ``before`` is what it is read as.
-    """
-    earlier = panel.corrections.filter(row=row, column=column, undone=None)
-    known = earlier.first()
-    before = before if known is None else known.before
-    earlier.update(undone=timezone.now())
-    Correction.objects.create(panel=panel, row=row, column=column, before=before, after=after, reason=reason)
-    return str(before)
-
-
 def _given_in(scores: Scores, row: int, column: str) -> dict[str, str] | None:
     """Return whose score of what stands in a cell; None where it holds none."""
     places = [] if scores.rows is None else (scores.rows == row).nonzero()[0].tolist()
@@ -420,16 +399,59 @@ def _cells(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 @require_POST
+def add(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a score that the file lacks; the file itself stays as it is."""
+    panel, form = get_object_or_404(Panel, pk=pk), Added(request.POST)
+    back = f"{reverse('reading', args=[pk])}#add"
+    looked: Looked = looking(panel).outcome()
+    if not form.is_valid() or not may_add(looked):
+        messages.error(request, _("Say who scored what, the score, and how you know. Nothing was changed."))
+        return redirect(back)
+    given = form.cleaned_data
+    if parse_score(given["score"]) is None:
+        messages.error(request, _("“%(text)s” is not a number: nothing was changed.") % {"text": given["score"]})
+        return redirect(back)
+    if _is_scored(looked.scores, given["object"], given["assessor"]):
+        said = _("%(assessor)s has scored %(object)s already: correct that score. Nothing was changed.")
+        messages.error(request, said % given)
+        return redirect(back)
+    cells = cells_to_add(looked, given["object"], given["assessor"], given["score"], given["confidence"])
+    if not cells:
+        messages.error(request, _("Nobody and nothing in the file is called so. Nothing was changed."))
+        return redirect(back)
+    of = {"kind": "added", "name": given["assessor"], "object": given["object"], "score": given["score"]}
+    of["at"] = timezone.now().isoformat()
+    with transaction.atomic():
+        for (row, column), text in cells.items():
+            put_correction(panel, row, column, text_at(looked.table, row, column), text, given["reason"], of)
+        said = _("Score added: %(score)s from %(assessor)s for %(object)s")
+        panel.say(said % given, given["reason"])
+        panel.keep()
+    return redirect(f"{reverse('reading', args=[pk])}#h-corrections")
+
+
+def _is_scored(scores: Scores | None, object_: str, assessor: str) -> bool:
+    """Say whether an assessor has scored an object."""
+    if scores is None or object_ not in scores.objects or assessor not in scores.assessors:
+        return False
+    of_object = scores.object_index == scores.objects.index(object_)
+    return bool((of_object & (scores.assessor_index == scores.assessors.index(assessor))).any())
+
+
+@require_POST
 @transaction.atomic
 def undo(request: HttpRequest, pk: int, at: int) -> HttpResponse:
-    """Read a cell again as it stands in the file."""
+    """Read a cell again as it stands in the file, or all cells that were left out with it as they were before."""
     panel = get_object_or_404(Panel, pk=pk)
-    one = get_object_or_404(Correction, pk=at, panel=panel, undone=None)
-    one.undone = timezone.now()
-    one.save()
+    cell = get_object_or_404(Correction, pk=at, panel=panel, undone=None)
+    one = next(one for one in by_hand(panel) if cell in one.cells)
+    take_back(panel, one)
     panel.keep()
-    panel.say(_("Row %(row)s, %(column)s: read again as it stands") % {"row": one.row, "column": one.column})
-    return redirect(f"{reverse('reading', args=[pk])}?row={one.row}#sheet")
+    if one.kind:
+        panel.say(_("Taken back: %(what)s") % {"what": one.words})
+        return redirect("reading", pk)
+    panel.say(_("Row %(row)s, %(column)s: read again as it stands") % {"row": cell.row, "column": cell.column})
+    return redirect(f"{reverse('reading', args=[pk])}?row={cell.row}#sheet")
 
 
 @require_GET

@@ -7,7 +7,7 @@ import json
 import shlex
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +29,7 @@ from evenhand.web.jobs import SOON, jobs
 from evenhand.web.models import Frozen, Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
+from evenhand.web.settling import Settled, by_hand, lines
 from evenhand.web.ways import until
 from evenhand.words import spoken, translated
 
@@ -64,30 +65,47 @@ _PICTURES: Final = ("values", "biases", "assessor-graph", "design", "residuals")
 def record(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what can be taken along, what was frozen, and what was done."""
     panel = get_object_or_404(Panel, pk=pk)
-    told: dict[str, Any] = {"stops": [], "until": "", "without": None}
-    if panel.known and panel.known.get("alert") == "stop":
+    told: dict[str, Any] = {"stops": [], "until": "", "without": None, "unlike": ""}
+    last = panel.frozen.only("state", "known").first()
+    is_kept = last is not None and last.state == _state_of(panel)
+    if (panel.known and panel.known.get("alert") == "stop") or (last is not None and not is_kept):
         job = answering(panel)
         if job.wait(SOON) and job.error is None:  # as a rule it is there
             answer: Answer = job.result
-            told = {"stops": answer.stops, "until": until(answer), "without": provisional(answer.stops)}
-    last = panel.frozen.only("state").first()
+            told |= {"stops": answer.stops, "until": until(answer), "without": provisional(answer.stops)}
+            told["unlike"] = "" if last is None or is_kept else _unlike(last.known, answer.known(panel.stands))
     return page(
         request,
         "record.html",
         panel,
         **told,
-        is_kept=last is not None and last.state == _state_of(panel),
+        is_kept=is_kept,
         frozen=panel.frozen.defer("archive", "page"),
         entries=panel.entries.all(),
-        corrections=panel.corrections.all(),
         pictures=_PICTURES,
     )
 
 
+def _unlike(frozen: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return how what stands differs from what was frozen; empty where that is not known."""
+    before, after = frozen.get("counts"), now["counts"]
+    if after is None or before is None:
+        return _("No decision stands now.") if before else ""
+    words = (
+        _("%(now)s in instead of %(then)s"),
+        _("%(now)s open instead of %(then)s"),
+        _("%(now)s out instead of %(then)s"),
+    )
+    told = [said % {"now": new, "then": old} for said, new, old in zip(words, after, before, strict=True) if new != old]
+    if not told:
+        return _("Something was changed since; as many are in, open and out.")
+    return _("Now differs from the frozen: %(how)s") % {"how": ", ".join(told)}
+
+
 def _state_of(panel: Panel) -> str:
     """Return a mark of all that a frozen decision is made of."""
-    settled = [panel.settled] if panel.settled else []
-    return mark([panel.state(), panel.choice, panel.name, __version__, *settled])
+    stands = [panel.stands] if panel.stands else []
+    return mark([panel.state(), panel.choice, panel.name, __version__, _reasons(by_hand(panel)), *stands])
 
 
 def sent(name: str, content: bytes, *, download: bool = True) -> HttpResponse:
@@ -108,6 +126,7 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     if what not in known and not (name in _PICTURES and ending in ("svg", "png")):
         raise Http404
     base, choices, title, choice = answering(panel), dict(panel.choices), panel.name, dict(panel.choice)
+    settled = by_hand(panel)
 
     def work() -> bytes:
         found: Answer = base.outcome()
@@ -115,9 +134,9 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             if what == "results.csv":
                 return _tables(answer, choices, Path(folder))
-            return _made(answer, choices, title, Path(folder) / what).read_bytes()
+            return _made(answer, choices, title, Path(folder) / what, settled).read_bytes()
 
-    job = jobs.start(f"out-{what}-{mark([panel.state(), title, choice])}", "writing", work)
+    job = jobs.start(f"out-{what}-{mark([panel.state(), title, choice, _reasons(settled)])}", "writing", work)
     file = name_of(panel, what)
     if what == "report.html" and request.GET.get("show") == "report":
         return when_done(request, job, as_page, panel)
@@ -137,8 +156,13 @@ def as_page(report: bytes) -> HttpResponse:
     return response
 
 
+def _reasons(settled: Sequence[Settled]) -> list[list[str]]:
+    """Return what was settled by hand and why, as far as a report says it."""
+    return [[cell.place, cell.reason] for one in settled for cell in one.cells]
+
+
 @translated(None)
-def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path) -> Path:
+def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path, settled: Sequence[Settled]) -> Path:
     """Write a file about a result, of the kind that its name says, and return where."""
     from evenhand import plots
     from evenhand.io.results import write_text
@@ -146,10 +170,12 @@ def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path) -> P
     from evenhand.reports.workbook import workbook
 
     found, choice = answer.found, answer.choice
-    top = places_of(found, choices)
+    top, changes = places_of(found, choices), lines(settled, answer.found.combined.panel)
     makers: dict[str, Callable[[], object]] = {
-        ".html": lambda: write_text(place, render(_on_pages(make_report(found, top=top, title=title, choice=choice)))),
-        ".xlsx": lambda: workbook(found, place, top=top, choice=choice),
+        ".html": lambda: write_text(
+            place, render(_on_pages(make_report(found, top=top, title=title, choice=choice, changes=changes)))
+        ),
+        ".xlsx": lambda: workbook(found, place, top=top, choice=choice, changes=changes),
         ".json": lambda: write_text(
             place, json.dumps(_summary(answer, choices), default=float, ensure_ascii=False, indent=1)
         ),
@@ -217,6 +243,7 @@ def freeze(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
     state, base, content, title = panel.state(), answering(panel), bytes(panel.content), panel.name
     looked, number, choice, frozen_as = looking(panel), panel.frozen.count(), dict(panel.choice), _state_of(panel)
+    settled = by_hand(panel)
 
     def work() -> tuple[bool, str]:
         found: Answer = base.outcome()
@@ -224,7 +251,9 @@ def freeze(request: HttpRequest, pk: int) -> HttpResponse:
         read: Looked = looked.outcome()
         state["corrections"] |= dict.fromkeys(cells_in(read.problems, read.table), "")  # as they were read
         try:
-            _frozen(panel, answer, state, content, title, frozen_as)
+            _frozen(panel, answer, state, content, title, frozen_as, settled)
+            if answer.stops:
+                return True, _("A provisional state is frozen. Later edits do not change it.")
             return True, _("The decision is frozen. Later edits do not change it.")
         finally:
             connection.close()  # of this thread alone
@@ -246,7 +275,15 @@ def working(request: HttpRequest, pk: int, key: str) -> HttpResponse:
     return redirect("record", pk) if job is None else when_done(request, job, show, panel)
 
 
-def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes, title: str, frozen_as: str) -> Frozen:
+def _frozen(
+    panel: Panel,
+    answer: Answer,
+    state: dict[str, Any],
+    content: bytes,
+    title: str,
+    frozen_as: str,
+    settled: Sequence[Settled],
+) -> Frozen:
     """Keep an archive of data, settings, report and workbook, with the command that confirms it."""
     from evenhand.answers.fingerprint import fingerprint
     from evenhand.answers.ranking import DRAWS
@@ -261,17 +298,17 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
         options = dict(state["options"]) | ({"corrections": state["corrections"]} if state["corrections"] else {})
         parts = {data.name: content}
         if options:
-            settled = save(data, options)
-            parts[settled.name] = settled.read_bytes()
-        page_ = _made(answer, choices, title, place / "report.html").read_bytes()
-        book = _made(answer, choices, title, place / "results.xlsx").read_bytes()
-        summary = _made(answer, choices, title, place / "result.json").read_bytes()
+            kept = save(data, options)
+            parts[kept.name] = kept.read_bytes()
+        page_ = _made(answer, choices, title, place / "report.html", settled).read_bytes()
+        book = _made(answer, choices, title, place / "results.xlsx", settled).read_bytes()
+        summary = _made(answer, choices, title, place / "result.json", settled).read_bytes()
     made = fingerprint(found.combined, choice=answer.choice, top=top, seed=0, draws=DRAWS, lottery_seed=None)
-    told = [*typed(found, choices), *(["--choice", _CHOICE] if answer.choice is not None else [])]
-    command = shlex.join(["evenhand", "report", state["name"], *told, "--verify", made.whole])
+    given = [*typed(found, choices), *(["--choice", _CHOICE] if answer.choice is not None else [])]
+    command = shlex.join(["evenhand", "report", state["name"], *given, "--verify", made.whole])
     headline = title
     if answer.decision is not None and not answer.stops:
-        headline = _in_full(answer, answer.decision, panel.settled)
+        headline = _in_full(answer, answer.decision, panel.stands)
     chosen = "" if answer.decision is None else answer.decision.choice_words()
     lines = "\n".join(line for line in (title, headline, chosen) if line)
     words = (
@@ -294,19 +331,24 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
         command=command,
         version=made.version,
         state=frozen_as,
+        known=answer.known(panel.stands),
         archive=archive(parts),
         page=page_,
     )
-    panel.say(_("Frozen: %(headline)s (%(mark)s)") % {"headline": headline, "mark": made.whole[:16]})
+    told = {"headline": headline, "mark": made.whole[:16]}
+    if answer.stops:
+        panel.say(_("Frozen as provisional: %(headline)s (%(mark)s)") % told)
+    else:
+        panel.say(_("Frozen: %(headline)s (%(mark)s)") % told)
     return frozen
 
 
-def _in_full(answer: Answer, made: Decision, settled: Mapping[str, str]) -> str:
+def _in_full(answer: Answer, made: Decision, stands: Mapping[str, str]) -> str:
     """Return a decision in a line that can be read alone: its method, places nobody is chosen for, checks left."""
     method = method_name(answer.fit.method, confidence=answer.fit.panel.confidence)
     line = _("By %(method)s: %(headline)s") % {"method": method, "headline": made.headline()}
     left = made.places - made.given
-    checks = len(answer.checks(settled))
+    checks = len(answer.checks(stands))
     told = [_("places not yet given: %(count)s") % {"count": left}] * (left > 0)
     told += [_("checks open: %(count)s") % {"count": checks}] * (checks > 0)
     return f"{line} ({', '.join(told)})" if told else line

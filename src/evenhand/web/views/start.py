@@ -35,7 +35,15 @@ _SHOWN: Final = 100
 def start(request: HttpRequest) -> HttpResponse:
     """Show where to drop a file, and the panels that are there."""
     panels = Panel.objects.defer("content").annotate(last_frozen=Max("frozen__created"))[:_SHOWN]
-    return page(request, "start.html", panels=panels, plans=Plan.objects.all()[:_SHOWN])
+    return page(request, "start.html", panels=_in_groups(list(panels)), plans=Plan.objects.all()[:_SHOWN])
+
+
+def _in_groups(panels: list[Panel]) -> list[Panel]:
+    """Return panels with those of the groups of one panel after each other, in the order of the groups."""
+    first: dict[object, int] = {}
+    for at, one in enumerate(panels):
+        first.setdefault(one.part.get("of", one.pk), at)
+    return sorted(panels, key=lambda one: (first[one.part.get("of", one.pk)], one.part.get("group", 0)))
 
 
 @require_POST

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,12 +19,13 @@ from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, ch
 from evenhand.web.forms import Change, Named, Saved
 from evenhand.web.models import Panel, Scenario
 from evenhand.web.pages import page, when_done
-from evenhand.web.reading import looking, scores_of
-from evenhand.web.trying import Tried, cells_of, trying, with_choices
+from evenhand.web.reading import looking, scores_of, text_at
+from evenhand.web.settling import leave_out
+from evenhand.web.trying import Tried, cells_of, changes_of, trying, with_choices
 from evenhand.web.views.decision import shown
-from evenhand.web.views.reading import save_correction, text_at
+from evenhand.web.views.reading import save_correction
 from evenhand.web.ways import BETWEEN
-from evenhand.words import quoted, sentence
+from evenhand.words import called, quoted, sentence
 
 MOST: Final = 200
 """Changes that a scenario may have."""
@@ -158,7 +160,6 @@ def scenario(request: HttpRequest, pk: int, at: int) -> HttpResponse:
 
     def show(tried: Tried) -> HttpResponse:
         scores, known = tried.answer.found.combined.panel, with_choices(panel.state(), one.changes)
-        pairs = list(zip(scores.object_index.tolist(), scores.assessor_index.tolist(), strict=True))
         return page(
             request,
             "scenario.html",
@@ -170,16 +171,10 @@ def scenario(request: HttpRequest, pk: int, at: int) -> HttpResponse:
             headline=None
             if tried.difference is None
             else tried.difference.headline([in_words(change) for change in one.changes]),
-            people=list(scores.assessors),
+            people=sorted(scores.assessors, key=_in_menu),
             gauges=["weighted", "zero_sum", *(f"anchor:{name}" for name in scores.assessors)],
-            pairs=[
-                (
-                    BETWEEN.join((str(scores.objects[o]), str(scores.assessors[a]))),
-                    f"{scores.objects[o]}, {scores.assessors[a]}: {scores.score[row]:g}",
-                )
-                for row, (o, a) in enumerate(pairs)
-            ]
-            if len(pairs) <= 2000
+            pairs=sorted(_scores_in(scores), key=lambda pair: _in_menu(pair[1]))
+            if scores.n_assessments <= 2000
             else [],
             choices=known["choices"],
             factor=known["options"].get("factor") or scores.factor,
@@ -190,11 +185,29 @@ def scenario(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     return when_done(request, trying(panel, one), show, panel)
 
 
+def _scores_in(scores: Any) -> Iterator[tuple[str, str]]:
+    """Yield each score for a menu: what a form sends, and what people read."""
+    for row, (o, a) in enumerate(zip(scores.object_index.tolist(), scores.assessor_index.tolist(), strict=True)):
+        label, who = str(scores.objects[o]), str(scores.assessors[a])
+        told = {
+            "object": called(label, scores.noun, is_bare=True),
+            "who": called(who, "assessor", is_bare=True),
+            "score": f"{scores.score[row]:g}",
+        }
+        yield BETWEEN.join((label, who)), _("%(object)s by %(who)s: %(score)s") % told
+
+
+def _in_menu(label: object) -> list[tuple[int, int, str]]:
+    """Return what labels are sorted by in a menu: their words, and their numbers as numbers."""
+    parts = re.split(r"(\d+)", str(label).casefold())
+    return [(int(part.isdecimal()), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+
 def in_words(change: Mapping[str, Any]) -> str:
     """Return a change as it stands in a sentence."""
     kind = change["type"]
     if kind == "without_assessor":
-        return _("without %(who)s") % {"who": quoted(change["assessor"])}
+        return _("without %(who)s") % {"who": called(change["assessor"], "assessor")}
     who, label = (quoted(change.get(name, "")) for name in ("assessor", "object"))
     pair = {"object": label, "who": who, "score": f"{change.get('score', 0):g}"}
     if kind == "without_score":
@@ -372,6 +385,8 @@ def save(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     with transaction.atomic():
         for row, column, text in cells:
             save_correction(panel, row, column, text_at(table, row, column), text, reason, scores)
+        for who in changes_of(one.changes)["without"]:
+            leave_out(panel, scores, table, [who], reason, kind="assessor", name=who)
         panel.choices, panel.options = wanted["choices"], wanted["options"]
         panel.keep("choices", "options")
         panel.say(_("Saved: %(changes)s") % {"changes": "; ".join(in_words(change) for change in one.changes)}, reason)

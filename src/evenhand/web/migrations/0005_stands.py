@@ -3,13 +3,13 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("web", "0003_frozen_state"),
+        ("web", "0004_parts"),
     ]
 
     operations = [
         migrations.AddField(
             model_name="panel",
-            name="settled",
+            name="stands",
             field=models.JSONField(default=dict),
         ),
     ]
