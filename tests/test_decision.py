@@ -1,6 +1,7 @@
 """Decisions: three groups, lots that can be repeated, grades with their chances."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,31 @@ def test_a_panel_chooses_among_the_open_alone_for_a_reason_and_no_estimate_moves
     ):
         with pytest.raises(InputError, match=said):
             with_choice(decision, choice)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_a_headline_does_not_deny_the_choice_of_the_panel(count: int) -> None:
+    decision = eh.decide(eh.rank(eh.calibrate(eh.demo())), 10)
+    assert len(decision.inside) == 3
+    made = with_choice(decision, Choice(decision.undecided[:count], "lots", "the panel"))
+    words = f"3 proposals are in; {count} of the other 7 places given by the panel"
+    if count == 7:
+        words = "10 places given: 3 by the scores, 7 by choice of the panel"
+    assert made.headline() == words
+    assert made.brief() == f"{3 + count} of 10 places given"
+    assert str(made).startswith(words)
+    alone = replace(made, inside=(), places=7, assuming="if the score is left out")
+    said = "7 places given" if count == 7 else f"{count} of 7 places given"
+    assert alone.headline() == f"If the score is left out, {said} by choice of the panel"
+    one = replace(made, inside=decision.inside[:1], places=8)
+    said = f"1 proposal is in; {count} of the other 7 places given by the panel"
+    assert one.headline() == ("8 places given: 1 by the scores, 7 by choice of the panel" if count == 7 else said)
+
+
+def test_one_place_is_given_in_the_singular() -> None:
+    decision = eh.decide(eh.rank(eh.calibrate(eh.demo())), 1)
+    made = with_choice(decision, Choice(decision.undecided[:1], "lots", "the panel"))
+    assert made.headline() == "1 place given by choice of the panel"
 
 
 def test_grade_probabilities_add_up_and_agree_with_draws() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -20,14 +21,14 @@ from click.testing import CliRunner
 import evenhand as eh
 from browser import open_browser
 from evenhand.answers.alerts import Alert, all_clear
-from evenhand.answers.decision import standings
+from evenhand.answers.decision import Choice, standings
 from evenhand.answers.fingerprint import data_hash
 from evenhand.cli import main
 from evenhand.data import demo_path
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
 from evenhand.reports.blocks import assessors_of, matrix_of, objects_of, strip_of, table_of
-from evenhand.reports.page import make_report, render
+from evenhand.reports.page import fingerprints_in, make_report, render
 from evenhand.words import quoted
 
 HOSTILE = [
@@ -439,7 +440,8 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
     assert not shrunk.verdict.inside
     count = len(shrunk.verdict.undecided)
     assert shrunk.clear.startswith(
-        f"Nothing was found that must be checked first: {count} proposals are open because the scores do not separate them."
+        f"Nothing was found that must be checked first: {count} proposals are open because the scores do not separate "
+        "them."
     )
     fit, decision = shrunk.fit, shrunk.verdict
     note = Alert("note", "other_method", "The scores slightly prefer another method")
@@ -655,6 +657,54 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_rows_and_on_nothing_les
     changed = Panel.from_frame(frame.with_columns(score=pl.Series(score)))
     others.append(eh.fingerprint(eh.calibrate(changed), top=10))
     assert len({mark.whole, *(one.whole for one in others)}) == len(others) + 1
+
+
+def test_the_fingerprint_of_the_whole_covers_the_choice_of_the_panel_in_any_order_and_that_of_the_data_does_not() -> (
+    None
+):
+    fit = eh.calibrate(eh.demo())
+    plain = eh.fingerprint(fit, top=10)
+    assert eh.fingerprint(fit, top=10, choice=None).whole == plain.whole
+    choices = [
+        Choice(("P31", "P24"), "lots", "the panel"),
+        Choice(("P31",), "lots", "the panel"),
+        Choice(("P31", "P24"), "a rule", "the panel"),
+        Choice(("P31", "P24"), "lots", "the chair"),
+    ]
+    marks = [eh.fingerprint(fit, top=10, choice=choice) for choice in choices]
+    assert len({plain.whole, *(one.whole for one in marks)}) == len(marks) + 1
+    assert {one.data for one in marks} == {plain.data}
+    assert eh.fingerprint(fit, top=10, choice=Choice(("P24", "P31"), "lots", "the panel")).whole == marks[0].whole
+
+
+def test_a_report_is_written_and_verified_with_the_choice_of_the_panel_and_with_no_other(tmp_path: Path) -> None:
+    page, book, kept = (tmp_path / name for name in ("out.html", "out.xlsx", "choice.json"))
+    told = {"objects": ["P31", "P24"], "reason": "Two regions had none", "by": "the panel"}
+    kept.write_text(json.dumps(told))
+    given = ("report", str(demo_path()), "--top", "10")
+    assert run(*given, "--choice", str(kept), "--quick", "-o", str(page)).exit_code == 0
+    assert "a place goes to P31, P24." in page.read_text("utf-8")
+    choice = Choice(("P31", "P24"), "Two regions had none", "the panel")
+    eh.workbook(eh.calibrate(eh.read_panel(demo_path())), book, top=10, choice=choice)
+    found = fingerprints_in(page.read_text("utf-8"))
+    assert found is not None
+    notes = [row[1] for row in openpyxl.load_workbook(book)["notes"].iter_rows(values_only=True)]
+    assert f"fingerprint {found[0]}" in notes
+    same = run(*given, "--choice", str(kept), "--verify", str(page))
+    assert same.exit_code == 0, same.output
+    assert same.stdout.startswith("Unchanged: data, settings, choice and version give")
+    assert run(*given, "--verify", str(page)).exit_code == 1
+    for key, other in (("objects", ["P31", "P25"]), ("reason", "none"), ("by", "the chair")):
+        kept.write_text(json.dumps(told | {key: other}))
+        changed = run(*given, "--choice", str(kept), "--verify", str(page))
+        assert changed.exit_code == 1
+        assert "The options, the choice or the version are not those of" in changed.output
+    for bad, said in (("{", "it is not JSON"), ("[]", "A choice is an object"), ('{"objects": "P31"}', "A choice is")):
+        kept.write_text(bad)
+        refused = run(*given, "--choice", str(kept), "--verify", str(page))
+        assert refused.exit_code == 2
+        assert said in refused.output
+    assert "--choice needs --top" in run("report", str(demo_path()), "--choice", str(kept)).output
 
 
 # ------------------------------------------------------------------------------------------------ the command line

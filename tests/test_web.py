@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def test_a_mistyped_score_stops_and_is_corrected_where_it_is_named(chair: Any) -
     row = re.search(r'name="row" value="(\d+)"', page.content.decode())
     assert row is not None
     sent = {"row": row[1], "column": "score", "text": "44", "reason": "a slip", "back": "decision"}
-    assert chair.post(f"/panels/{panel}/reading/correct", sent).url == f"/panels/{panel}/"
+    assert chair.post(f"/panels/{panel}/reading/correct", sent).url.partition("?")[0] == f"/panels/{panel}/"
     page = seen(chair, f"/panels/{panel}/")
     assert heading(page).startswith("3 proposals are in")
 
@@ -177,8 +178,16 @@ def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there
     assert "Say how you know" in text(chair.post(f"{place}/correct", given, follow=True))
     assert "looks mistyped" in text(seen(chair, place))
     sent = chair.post(f"{place}/correct", {**given, "reason": "asked"})
-    assert sent.url == place
+    assert sent.url.partition("?")[0] == place
+    page = seen(chair, sent.url)
+    assert f"Row {at + 1} is now read as {meant}. Undo" in text(page)
+    undo = re.search(r'action="([^"]+)" class="message changed"', page.content.decode())
+    assert undo is not None
+    assert "looks mistyped" in text(settled(partial(chair.post, undo[1], follow=True)))
+    assert "is now read as" not in text(seen(chair, sent.url))
+    chair.post(f"{place}/correct", {**given, "reason": "asked"})
     page = text(seen(chair, place))
+    assert "is now read as" not in page
     assert "looks mistyped" not in page
     assert f"{cells[2]} {meant} asked" in page
     assert '<button class="button" name="go"' in seen(chair, place).content.decode()
@@ -385,7 +394,7 @@ def test_an_alert_leads_to_whom_it_names_and_does_at_a_click_what_it_speaks_of(c
         at = list(panel.assessors).index(label)
         assert f'<a href="/panels/{demo}/assessors/{at}">{label}</a>' in alerts
     assert f'<a href="/panels/{demo}/evidence">' in alerts
-    forms = forms_in(alerts)
+    forms = [one for one in forms_in(alerts) if one[2] != "Record it"]  # which asks for a reason
     said = [words for _address, _sent, words in forms]
     assert said == ["Try without Dubois", "Try without Kaur", "Use that method", "Try it beside this one"]
     for address, sent, words in forms:
@@ -464,12 +473,12 @@ def test_a_group_is_left_out_with_a_reason_or_compared_by_shrinking(chair: Any, 
         assert "No decision yet" in heading(seen(chair, place))
     forms = forms_in(seen(chair, place).content.decode())
     address, sent, _words = next(one for one in forms if one[2] == "Compare them anyway")
-    assert chair.post(address, sent).url == place
+    assert chair.post(address, sent).url.partition("?")[0] == place
     page = seen(chair, place)
     assert "2 of 12 proposals can be chosen" in text(page)
     assert "2 groups are compared on an assumption" in text(page)
     address, sent, _words = next(one for one in forms_in(page.content.decode()) if one[2] == "Do without it")
-    assert chair.post(address, sent).url == place
+    assert chair.post(address, sent).url.partition("?")[0] == place
     assert "No decision yet" in heading(seen(chair, place))
     assert chair.post(f"{place}groups", {"group": "2", "reason": "read for another prize"}).url == place
     page = text(seen(chair, place))
@@ -661,14 +670,75 @@ def test_the_next_steps_stand_under_the_headline_until_they_are_done(chair: Any,
     assert "settle the method" not in text(seen(chair, f"/panels/{demo}/"))
 
 
+def test_another_method_at_a_click_is_said_with_who_is_no_longer_in_and_undone_so_too(chair: Any, demo: int) -> None:
+    from evenhand.web.models import Panel
+
+    inside = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10).inside
+    seen(chair, f"/panels/{demo}/")
+    wanted = {"method": "cwc", "refinement": "shrink"}
+    page = seen(chair, chair.post(f"/panels/{demo}/choices", wanted).url)
+    assert f"Method changed: {inside[0]}, {inside[1]} and {inside[2]} are no longer in. Undo" in text(page)
+    assert "Method changed" not in text(seen(chair, f"/panels/{demo}/"))
+    notice = page.content.decode().partition("message changed")[2].partition("</form>")[0]
+    was = dict(re.findall(r'name="(method|refinement)" value="(\w*)"', notice))
+    assert was == {"method": "", "refinement": ""}
+    back = seen(chair, chair.post(f"/panels/{demo}/choices", was).url)
+    assert f"Method changed: {inside[0]}, {inside[1]} and {inside[2]} are in now. Undo" in text(back)
+    assert Panel.objects.get(pk=demo).choices == {"places": 10}
+    record = text(chair.get(f"/panels/{demo}/record"))
+    assert record.count("Method set to calibration with confidence") == 2
+    assert "Method changed" not in text(seen(chair, f"/panels/{demo}/?method=nonsense"))
+    assert "Method changed" not in text(seen(chair, chair.post(f"/panels/{demo}/choices", {"places": "9"}).url))
+
+
+def test_a_check_that_stands_for_a_reason_is_no_next_step_and_open_again_once_it_says_something_else(
+    chair: Any, demo: int
+) -> None:
+    def marks() -> list[str]:
+        return re.findall(r'name="mark" value="(\w+)"', seen(chair, f"/panels/{demo}/").content.decode())
+
+    statuses, method = marks()
+    assert "Say why" in text(chair.post(f"/panels/{demo}/checks", {"mark": method, "reason": " "}, follow=True))
+    chair.post(f"/panels/{demo}/checks", {"mark": method, "reason": "Announced in the call"})
+    page = seen(chair, f"/panels/{demo}/")
+    assert "Kept: Announced in the call" in text(page)
+    assert steps_of(page) == "Next: 1 look at P23 and P39, 2 record the choice"
+    assert "The scores leave 7 places open: whom does the panel choose?" in text(page)
+    chair.post(f"/panels/{demo}/checks", {"mark": statuses, "reason": "Both read again"})
+    page = text(seen(chair, f"/panels/{demo}/"))
+    assert "Looked at: Both read again" in page
+    assert "Next:" not in page
+    assert 'class="warn"' not in chair.get("/").content.decode().partition(f'/panels/{demo}/"')[2].partition("</tr>")[0]
+    settled(partial(chair.get, chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    record = text(chair.get(f"/panels/{demo}/record"))
+    assert "the other 7 places (places not yet given: 7)" in record
+    assert "checks to look at" not in record
+    assert re.search(r"Method kept: [^.]+ Announced in the call", record)
+    assert re.search(r"Looked at, stands: Check 2 statuses: [^.]+ Both read again", record)
+    chair.post(f"/panels/{demo}/choices", {"places": "12"})  # it says something else then
+    assert "Kept: " not in text(seen(chair, f"/panels/{demo}/"))
+    chair.post(f"/panels/{demo}/choices", {"places": "10"})
+    assert "Kept: Announced in the call" in text(seen(chair, f"/panels/{demo}/"))
+    assert marks() == [statuses, method]
+    chair.post("/language", {"language": "de"})
+    assert marks() == [statuses, method]
+    assert "Beibehalten: Announced in the call" in text(seen(chair, f"/panels/{demo}/"))
+    chair.post("/language", {"language": "en"})
+    chair.post(f"/panels/{demo}/checks", {"mark": method, "undo": "1"})
+    assert "settle the method" in steps_of(seen(chair, f"/panels/{demo}/"))
+    gone = chair.post(f"/panels/{demo}/checks", {"mark": "0" * 32, "reason": "x"}, follow=True)
+    assert "That check is not there any more" in text(gone)
+
+
 def test_a_menu_has_brief_options_and_says_what_each_means(chair: Any, demo: int) -> None:
     for place in (f"/panels/{demo}/", chair.post(f"/panels/{demo}/what-if/new").url):
         raw = seen(chair, place).content.decode()
         menu = raw.partition('<select id="method"')[2].partition("</select>")[0]
         assert all(len(words) < 32 for words in re.findall(r">([^<]+)</option>", menu))
         assert "calibration with confidence</option>" in menu
-        assert '<span class="under means" role="status">surer scores count more</span>' in raw
-        assert "<b>simple averaging</b>: all scores count alike" in raw
+        means = "each assessor’s standard is taken out; surer scores count more"
+        assert f'<span class="under means" role="status">{means}</span>' in raw
+        assert "<b>simple averaging</b>: standards are not taken out; all scores count alike" in raw
 
 
 def test_a_group_is_not_parted_cell_by_cell_where_a_score_has_several_cells(chair: Any) -> None:
@@ -936,6 +1006,8 @@ def test_whom_the_panel_chooses_of_the_open_stands_in_all_that_is_taken_along_an
     page = text(chair.post(f"/panels/{demo}/choice", given, follow=True))
     words = "a place goes to P31, P24. 5 places stay free. Reason: Two regions had none. Decided by the panel, 3 March."
     assert words in page
+    assert "3 proposals are in by the method used; 2 of the other 7 places given by the panel" in page
+    assert "5 of 10 places given" in text(chair.get("/"))
     after = json.loads(seen(chair, f"/panels/{demo}/out/result.json").content)
     assert after.pop("choice") == given
     assert [row["object"] for row in after["objects"] if row.pop("chosen")] == ["P24", "P31"]
@@ -959,6 +1031,66 @@ def test_whom_the_panel_chooses_of_the_open_stands_in_all_that_is_taken_along_an
     assert "The choice of the panel was taken back" in text(chair.get(f"/panels/{demo}/record"))
 
 
+def test_a_decision_that_the_panel_has_made_is_told_as_made_on_every_page_and_in_the_report(
+    chair: Any, demo: int
+) -> None:
+    chosen = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10).undecided[:7]
+    given = {"objects": list(chosen), "reason": "lots", "by": "the panel"}
+    words = "10 places given: 3 by the scores, 7 by choice of the panel"
+    assert heading(settled(partial(chair.post, f"/panels/{demo}/choice", given, follow=True))) == words
+    assert "decided, 10 of 10 places" in text(chair.get("/"))
+    report = seen(chair, f"/panels/{demo}/out/report.html").content.decode()
+    assert f"{words}." in report  # the minutes
+    assert "is in yet" not in report
+    assert "compete for" not in report.partition("<h1")[2].partition("</h1>")[0]
+    settled(partial(chair.get, chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    assert f"By calibration with confidence: {words} (checks open: 2)" in text(chair.get(f"/panels/{demo}/record"))
+
+
+def test_a_report_of_these_pages_names_pages_and_no_commands_for_what_to_do(chair: Any, demo: int) -> None:
+    report = seen(chair, f"/panels/{demo}/out/report.html").content.decode()
+    assert "To use the other: on the page Decision, Use that method." in report
+    assert "The page What if tries it without the assessor." in report
+    assert "shrink=True" not in report
+    assert "evenhand next" not in report
+
+
+def test_the_help_says_of_each_method_whether_standards_are_taken_out(chair: Any) -> None:
+    page = text(chair.get("/help"))
+    for words in (
+        "Calibration with confidence Each assessor’s standard is taken out; surer scores count more.",
+        "Calibration without confidence Each assessor’s standard is taken out; all scores count alike.",
+        "Confidence-weighted averaging Standards are not taken out; surer scores count more.",
+        "Simple averaging Standards are not taken out; all scores count alike.",
+        "Whether they rank the work in the same order as the others: their scores cannot tell.",
+    ):
+        assert words in page
+
+
+def test_another_choice_frozen_has_another_fingerprint_and_does_not_verify_as_the_first(
+    chair: Any, demo: int, tmp_path: Path
+) -> None:
+    from evenhand.web.models import Frozen
+
+    for given in (
+        {"objects": ["P31"], "reason": "lots", "by": "us"},
+        {"objects": ["P24"], "reason": "lots", "by": "us"},
+        {"objects": ["P24"], "reason": "a rule", "by": "us"},
+    ):
+        chair.post(f"/panels/{demo}/choice", given)
+        done = chair.post(f"/panels/{demo}/freeze").url
+        settled(partial(chair.get, done, follow=True))
+    newest, *others = Frozen.objects.filter(panel=demo)
+    assert len({newest.fingerprint, *(one.fingerprint for one in others)}) == 3
+    names = {chair.get(f"/panels/{demo}/frozen/{one.pk}")["Content-Disposition"] for one in (newest, *others)}
+    assert len(names) == 3
+    place, _report = confirmed_by_the_command_line(chair, demo, tmp_path)
+    assert "Unchanged" in text(settled(lambda: chair.get(chair.post(f"{place}/verify").url, follow=True)))
+    Frozen.objects.filter(pk=newest.pk).update(archive=bytes(others[0].archive))  # with another reason
+    page = text(settled(lambda: chair.get(chair.post(f"{place}/verify").url, follow=True)))
+    assert "Changed: this version does not give the same fingerprint." in page
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -978,6 +1110,7 @@ def test_a_choice_that_cannot_be_is_refused_and_what_was_marked_stays(
 ) -> None:
     page = chair.post(f"/panels/{demo}/choice", given, follow=True)
     assert said in text(page)
+    assert said in page.content.decode().partition('<p class="refused">')[2].partition("</p>")[0]  # at the boxes too
     boxes = re.findall(r'name="objects" value="(\w+)" checked', page.content.decode())
     assert set(boxes) == set(given["objects"]) - {"P28", "nobody"}
     assert "By choice of the panel" not in text(seen(chair, f"/panels/{demo}/"))
@@ -998,7 +1131,8 @@ def test_a_choice_among_others_than_are_open_now_holds_no_more_and_is_said(chair
 @pytest.mark.parametrize("what", ["report.html", "results.xlsx", "results.csv", "result.json", "values.svg"])
 def test_files_can_be_taken_along(chair: Any, demo: int, what: str) -> None:
     page = seen(chair, f"/panels/{demo}/out/{what}")
-    assert page.headers["Content-Disposition"].startswith("attachment")
+    file = "results.zip" if what == "results.csv" else what
+    assert page.headers["Content-Disposition"] == f'attachment; filename="grant-competition-demo-{file}"'
     begins = {"html": b"<!DOCTYPE html>", "xlsx": b"PK", "csv": b"PK", "json": b"{", "svg": b"<svg"}
     assert page.content.startswith(begins[what.rpartition(".")[2]])
 

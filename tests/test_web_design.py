@@ -100,7 +100,11 @@ def test_what_to_expect_is_what_least_squares_give(chair: Any, plan: str) -> Non
     page, pairs = shown(chair, plan), pairs_of(chair, plan)
     assert len(pairs) == 24
     assert not {("Adeyemi", "P03"), ("Brandt", "P01")} & set(pairs)
-    assert f"±{1.645 * mean_sd(pairs, 8.0):.1f} points" in heading(page)
+    expected = f"±{1.645 * mean_sd(pairs, 8.0):.1f}"
+    assert f"{expected} points" in heading(page)
+    assert "One score alone is within ±13.2 points nine times in ten;" in text(page)
+    assert f"the value of an object with 2 readers within {expected}." in text(page)
+    assert 'class="stack narrow"' not in page.content.decode()  # which only phones show
 
 
 def test_numbers_and_lists_do_instead_of_tables(chair: Any) -> None:

@@ -269,7 +269,7 @@ class Decision(frames.Shown):
         )
 
     def headline(self, *, by_method: bool = False) -> str:
-        """Return the finding: who is in, and how many compete for the other places.
+        """Return the finding: who is in, and how many compete for the other places, or whose choice gave them.
 
         Parameters
         ----------
@@ -290,6 +290,8 @@ class Decision(frames.Shown):
     def _finding(self, by_method: bool) -> str:
         noun, inside, open_ = self.fit.panel.noun, len(self.inside), len(self.undecided)
         things = count_of(inside, noun)
+        if self.choice is not None:
+            return self._given(things, by_method)
         if by_method and not open_:
             return phrase("By the method used {finding}", finding=lowered(self._finding(by_method=False)))
         if not open_ and not self.outside:
@@ -318,6 +320,29 @@ class Decision(frames.Shown):
             return phrase("{thing} is in; {competing}", thing=things, competing=competing)
         return phrase("{things} are in; {competing}", things=things, competing=competing)
 
+    def _given(self, things: str, by_method: bool) -> str:
+        """Return the finding once the panel has chosen: how many places were given, and by what."""
+        inside, given = len(self.inside), self.given - len(self.inside)
+        told = {"inside": f"{inside:,}", "given": f"{given:,}"}
+        if not inside and given == self.left:
+            return phrase("{places} given by choice of the panel", places=count_of(given, "place"))
+        if not inside:
+            return phrase("{given} of {all} places given by choice of the panel", all=f"{self.places:,}", **told)
+        if given == self.left:
+            return phrase(
+                "{places} given: {inside} by the scores, {given} by choice of the panel",
+                places=count_of(self.places, "place"),
+                **told,
+            )
+        rest = phrase("{given} of the other {left} places given by the panel", left=f"{self.left:,}", **told)
+        if by_method and inside == 1:
+            return phrase("{thing} is in by the method used; {competing}", thing=things, competing=rest)
+        if by_method:
+            return phrase("{things} are in by the method used; {competing}", things=things, competing=rest)
+        if inside == 1:
+            return phrase("{thing} is in; {competing}", thing=things, competing=rest)
+        return phrase("{things} are in; {competing}", things=things, competing=rest)
+
     def competing(self, places: str = "") -> str:
         """Return how many compete for some places: where none are named, for all that are left."""
         count, for_ = f"{len(self.undecided):,}", places or count_of(self.left, "place")
@@ -329,6 +354,8 @@ class Decision(frames.Shown):
 
     def brief(self, *, by_method: bool = False) -> str:
         """Return the same in a few words, for narrow places."""
+        if self.choice is not None:
+            return f"{self.given:,} of {count_of(self.places, 'place')} given"
         inside = f"{len(self.inside):,} in{' by the method used' if by_method else ''}"
         if not self.undecided:
             return f"{inside}; none open"
@@ -448,6 +475,11 @@ class Decision(frames.Shown):
         asked = self.ranking
         again = rank(fit, top=places, draws=asked.draws, seed=asked.seed, interval=asked.interval)
         return decide(again, places, lottery_seed=self.lottery_seed)
+
+    @property
+    def given(self) -> int:
+        """The number of places that are given, by the scores or by choice of the panel."""
+        return len(self.inside) + (0 if self.choice is None else len(self.choice.objects))
 
     @property
     def left(self) -> int:

@@ -1,4 +1,4 @@
-"""A fingerprint of a result: a hash of the data, the settings and the version that it can be had from again."""
+"""A fingerprint of a result: a hash of the data, the settings, the panel's choice and the version it comes from."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.frames import Shown
 from evenhand.memory import require
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import Gauge, gauge_name
 from evenhand.panel.panel import Panel
+
+if TYPE_CHECKING:
+    from evenhand.answers.decision import Choice
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -24,7 +27,7 @@ class Fingerprint(Shown):
     data
         Hash of the scores with their labels and precisions, whatever the order of rows.
     settings
-        Everything that was chosen, in words and numbers.
+        Everything that was chosen, in words and numbers, and whom the panel gave open places where it has said so.
     version
         The version of evenhand.
     whole
@@ -45,15 +48,17 @@ class Fingerprint(Shown):
         return self.whole
 
 
-def fingerprint(fit: Fit, **chosen: Any) -> Fingerprint:
+def fingerprint(fit: Fit, *, choice: Choice | None = None, **chosen: Any) -> Fingerprint:
     """Return the fingerprint of a fit, with whatever else was chosen on the way to the result.
 
-    Two results with the same fingerprint come from the same scores, settings and version.
+    Two results with the same fingerprint come from the same scores, settings, choice of the panel and version.
 
     Parameters
     ----------
     fit
         The fit.
+    choice
+        Whom the panel gave places that the scores leave open, why, and who decided it; in any order.
     chosen
         Further settings, such as ``top`` and ``seed``.
 
@@ -78,6 +83,8 @@ def fingerprint(fit: Fit, **chosen: Any) -> Fingerprint:
         **fit.model.settings,
         **chosen,
     }
+    if choice is not None:
+        settings["choice"] = {"objects": sorted(choice.objects), "reason": choice.reason, "by": choice.by}
     data = data_hash(fit.panel)
     text = json.dumps([data, settings, __version__], sort_keys=True, ensure_ascii=True, default=repr)
     return Fingerprint(data, settings, __version__, hashlib.sha256(text.encode()).hexdigest())

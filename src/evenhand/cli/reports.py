@@ -14,6 +14,7 @@ from evenhand.cli.showing import say, show_json, show_next_step, show_written
 from evenhand.errors import InputError
 
 if TYPE_CHECKING:
+    from evenhand.answers.decision import Choice
     from evenhand.models.criteria import CriteriaFit
     from evenhand.models.fit import Fit
     from evenhand.panel.confidence import Form
@@ -73,6 +74,11 @@ class ReportOptions(Options):
         default=Path("report.html"),
     )
     title: str = ask.text(None, "Heading of the page.", default="Results of the panel")
+    choice: Path | None = ask.path(
+        "FILE.json",
+        "Whom the panel gave open places: objects (a list), reason and by. An archive of evenhand serve has it.",
+        heading=QUESTION,
+    )
     quick: bool = ask.flag("Compare the four methods only, without refinements.", heading=QUESTION)
     verify: str | None = ask.text(
         "FINGERPRINT|PAGE",
@@ -82,7 +88,9 @@ class ReportOptions(Options):
     as_json: bool = ask.json_flag()
 
     def check(self) -> None:
-        """Refuse what is about a page where none is written."""
+        """Refuse a choice without places, and what is about a page where none is written."""
+        if self.choice is not None and self.lottery.top is None:
+            raise click.UsageError("--choice needs --top K, the number of places.")
         if self.verify is not None:
             ask.refuse("is about a page, and --verify writes none: leave one of the two out.", *_OF_A_PAGE)
 
@@ -96,7 +104,8 @@ def report(options: ReportOptions) -> int:
 
     What may be wrong comes first, then the decision, each object with its scores and reasons, the assessors, what the
     decision rests on, words for the minutes, and a fingerprint of data, settings and version. The page needs no network
-    and can be mailed, archived and printed: page 1 on paper is the decision.
+    and can be mailed, archived and printed: page 1 on paper is the decision. Whom the panel gave places that the scores
+    leave open is told by --choice, and is part of the fingerprint.
 
     --verify report.html, or --verify with its fingerprint, checks a report against the data: exit code 0 if nothing
     has changed, 1 if something has. Give the options that the report was written with.
@@ -110,7 +119,8 @@ def report(options: ReportOptions) -> int:
         return _verify(options, options.verify)
     _check_page(options.place)
     quick: dict[str, Any] = {"candidates": ()} if options.quick else {}
-    made = make_report(options.fitting.fit(), title=options.title, **vars(options.lottery), **quick)
+    choice = _choice(options)
+    made = make_report(options.fitting.fit(), title=options.title, choice=choice, **vars(options.lottery), **quick)
     write_text(options.place, render(made, command=ask.command_line()))
     if options.as_json:
         told = {"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision}
@@ -131,16 +141,25 @@ def _verify(options: ReportOptions, given: str) -> int:
     from evenhand.answers.fingerprint import fingerprint
 
     whole, data = _marks(given)
-    mark = fingerprint(options.fitting.fit().combined, **vars(options.lottery))
+    mark = fingerprint(options.fitting.fit().combined, choice=_choice(options), **vars(options.lottery))
     same = mark.whole.startswith(whole)
     if options.as_json:
         show_json({"same": same, "fingerprint": mark.whole, "data": mark.data, "version": mark.version})
         return 0 if same else EXIT_NO
-    say(f"{'Unchanged' if same else 'Changed'}: data, settings and version give {mark.whole}.")
+    told = "data, settings and version" if options.choice is None else "data, settings, choice and version"
+    say(f"{'Unchanged' if same else 'Changed'}: {told} give {mark.whole}.")
     if not same and data is not None:
-        what = "options or the version are not" if mark.data == data else "scores are not"
+        others = "options or the version" if options.choice is None else "options, the choice or the version"
+        what = f"{others} are not" if mark.data == data else "scores are not"
         say(f"The {what} those of {given}.")
     return 0 if same else EXIT_NO
+
+
+def _choice(options: ReportOptions) -> Choice | None:
+    """Return whom the panel chose, where that is given."""
+    from evenhand.io.settled import read_choice
+
+    return None if options.choice is None else read_choice(options.choice)
 
 
 def _marks(given: str) -> tuple[str, str | None]:

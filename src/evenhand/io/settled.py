@@ -1,4 +1,4 @@
-"""What was settled about how a file is read, kept beside it in a small TOML file that later commands use."""
+"""What was settled about a file, kept beside it for later commands: how it is read, and whom the panel chose."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from evenhand.errors import InputError
+
+if TYPE_CHECKING:
+    from evenhand.answers.decision import Choice
 
 SUFFIX: Final = ".evenhand.toml"
 """What the name of the file ends in: ``scores.csv.evenhand.toml`` is of ``scores.csv``."""
@@ -64,6 +67,24 @@ def save(path: str | os.PathLike[str], settings: Mapping[str, Any]) -> Path:
             lines.append(f"{name} = {_text(list(value) if isinstance(value, tuple) else value)}")
     write_whole({place: lambda file: file.write_text("\n".join([*lines, *tables, ""]), "utf-8")})
     return place
+
+
+def read_choice(path: str | os.PathLike[str]) -> Choice:
+    """Return whom a panel gave open places, from a file of JSON with ``objects``, ``reason`` and ``by``."""
+    from evenhand.answers.decision import Choice
+
+    name = Path(path).name
+    try:
+        found = json.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        message = f"The choice cannot be read ({getattr(error, 'strerror', None) or 'it is not JSON'})."
+        raise InputError(message, kind="cannot_read", where=name) from error
+    told = found if isinstance(found, dict) else {}
+    objects, texts = told.get("objects"), [told.get("reason"), told.get("by")]
+    if not isinstance(objects, list) or not all(isinstance(one, str) for one in (*objects, *texts)):
+        message = "A choice is an object of JSON: objects, a list of labels; reason and by, which are text."
+        raise InputError(message, kind="bad_data", where=name)
+    return Choice(tuple(objects), told["reason"], told["by"])
 
 
 def _text(value: object) -> str:

@@ -330,7 +330,7 @@ class Laplace:
         values, biases, slopes, solver = self._mode(likelihood, sd)
         self.nearest = values, biases
         self.calls += 1
-        report("estimating thresholds and variances", self.calls, None)
+        report("working out grades and how far they scatter", self.calls, None)
         panel = self.work.panel
         variance = solver.fitted_variances()
         of_values, of_biases = solver.diagonal()

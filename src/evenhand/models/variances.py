@@ -328,7 +328,7 @@ class Search:
             self.nearest = settle(self.work, setting, self.nearest, slack, longest, ties)
             self.slack = slack
             self.calls += 1
-            report("estimating variances", self.calls, None)
+            report("working out how far scores scatter", self.calls, None)
         return self.nearest
 
     def _ties(self, node: Node) -> Ties | None:

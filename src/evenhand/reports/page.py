@@ -75,6 +75,7 @@ from evenhand.words import (
     phrase,
     quoted,
     sentence,
+    together,
 )
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def make_report(
         ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
         if choice is not None:
             decision = with_choice(decision, choice)
-        mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
+        mark = fingerprint(fit, choice=choice, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
         stops = [one for one in alerts(fit, decision, deletions=()) if one.level == "stop"]
         without = provisional(stops)
         if without is not None:  # what follows is of the panel without what must be checked, all of it
@@ -737,6 +738,7 @@ def filters() -> dict[str, Callable[..., Any]]:
         "more_of": more_of,
         "phrase": phrase,
         "quoted": quoted,
+        "together": together,
         "whole": _whole,
     }
 

@@ -198,6 +198,7 @@ def with_details(
     fit = found.combined
     notes: list[Problem] = []
     bounds = _bounds(fit, notes)
+    choice = Choice(**summary["choice"]) if "choice" in summary else None
     objects, assessors = summary["objects"], summary["assessors"]
     if bounds is not None:
         objects = _joined(objects, bounds.value_bound.tolist())
@@ -210,7 +211,7 @@ def with_details(
         "assessments": _assessments(found, notes),
         "robustness": robustness_facts(bounds),
         **_reliability(summary, found),
-        "fingerprint": fingerprint(fit, top=top, seed=seed or 0, draws=DRAWS, lottery_seed=None).whole,
+        "fingerprint": fingerprint(fit, choice=choice, top=top, seed=seed or 0, draws=DRAWS, lottery_seed=None).whole,
         "version": __version__,
         "notes": [*summary["notes"], *problem_records(notes)],
     }

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from evenhand.panel.panel import Panel as Scores
 
 METHODS: Final[Mapping[str, Any]] = {
-    "cwc": _("calibration with confidence: surer scores count more"),
-    "iba": _("calibration without confidence: all scores count alike"),
-    "cwa": _("confidence-weighted averaging: surer scores count more"),
-    "sa": _("simple averaging: all scores count alike"),
+    "cwc": _("calibration with confidence: each assessor’s standard is taken out; surer scores count more"),
+    "iba": _("calibration without confidence: each assessor’s standard is taken out; all scores count alike"),
+    "cwa": _("confidence-weighted averaging: standards are not taken out; surer scores count more"),
+    "sa": _("simple averaging: standards are not taken out; all scores count alike"),
     "medians": _("medians: outlying scores pull little"),
 }
 """Methods, in words."""
@@ -121,16 +121,34 @@ class Answer:
         made = self.decision
         return made is not None and [sorted(made.undecided), made.left] == [kept.get("open"), kept.get("left")]
 
-    def known(self) -> dict[str, Any]:
-        """Return what the list of panels shows of it."""
+    def mark_of(self, alert: Alert) -> str:
+        """Return a mark of what an alert says, in any language: of whom, on whom it hangs, and what else comes out."""
+        scores, instead = self.found.combined.panel, alert.instead
+        other = [] if instead is None else [instead.inside, instead.undecided]
+        cells = [
+            [scores.objects[scores.object_index[at]], scores.assessors[scores.assessor_index[at]], float(score)]
+            for at, score in ((at, scores.score[at]) for at in alert.scores)
+        ]
+        named = [alert.objects, alert.assessors, alert.doubtful, alert.method]
+        places = None if self.decision is None else self.decision.places
+        return mark([alert.kind, self.fit.method, places, named, cells, other])
+
+    def checks(self, stands: Mapping[str, str]) -> list[Alert]:
+        """Return the checks that are open: nobody has said why they stand as they are."""
+        return [one for one in self.alerts if one.level == "check" and self.mark_of(one) not in stands]
+
+    def known(self, stands: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the list of panels shows of it; of checks, those that are open."""
         panel, made = self.fit.panel, self.decision
         counts = None if made is None or self.stops else [len(made.inside), len(made.undecided), len(made.outside)]
-        level = next((one.level for one in self.alerts if one.level != "note"), "")
+        checks = self.checks(stands)
+        level = "stop" if self.stops else "check" if checks else ""
         return {"objects": panel.n_objects, "assessors": panel.n_assessors, "noun": panel.noun} | {
             "counts": counts,
             "alert": level,
-            "checks": sum(one.level == "check" for one in self.alerts),
+            "checks": len(checks),
             "chosen": 0 if self.choice is None else len(self.choice.objects),
+            "places": None if made is None else [made.given, made.places],
         }
 
 
@@ -268,9 +286,9 @@ def conclude(found: Fit | CriteriaFit, top: int | None) -> Answer:
     return Answer(found, fit, ranking, decision, alerts, why)
 
 
-def answering(panel: Panel) -> Job:
-    """Return the work of calibrating a panel as it stands."""
-    state, looked = panel.state(), looking(panel)
+def answering(panel: Panel, choices: Mapping[str, Any] | None = None) -> Job:
+    """Return the work of calibrating a panel as it stands, or as it would with other choices."""
+    state, looked = panel.state() | ({} if choices is None else {"choices": choices}), looking(panel)
     choices = state["choices"]
 
     def work() -> Answer:

@@ -29,6 +29,8 @@ class Panel(models.Model):
     choices: models.JSONField[Any, Any] = models.JSONField(default=dict)
     choice: models.JSONField[Any, Any] = models.JSONField(default=dict)
     """Whom the panel gave places that the scores leave open, with those who were open then; no estimate rests on it."""
+    stands: models.JSONField[Any, Any] = models.JSONField(default=dict)
+    """Why checks stand as they are, by the marks of what they say: one that says something else is open again."""
     part: models.JSONField[Any, Any] = models.JSONField(default=dict)
     """Which group of which panel it was made of: ``of``, ``group`` and how many ``groups``; empty as a rule."""
     known: models.JSONField[Any, Any] = models.JSONField(default=dict)

@@ -30,6 +30,7 @@ urlpatterns = [
     path("panels/<int:pk>/", decision.decision, name="decision"),
     path("panels/<int:pk>/choices", decision.choose, name="choose"),
     path("panels/<int:pk>/choice", decision.choice, name="choice"),
+    path("panels/<int:pk>/checks", decision.look, name="look"),
     path("panels/<int:pk>/groups", groups.part, name="part"),
     path("panels/<int:pk>/objects/<int:at>", decision.one_object, name="object"),
     path("panels/<int:pk>/assessors", decision.assessors, name="assessors"),

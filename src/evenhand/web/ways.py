@@ -115,9 +115,9 @@ def _pages(alert: Alert, panel: Panel, answer: Answer) -> Iterator[Way]:
         yield Way(_("Who shares work with whom"), reverse("evidence", args=[panel.pk]))
 
 
-def next_steps(answer: Answer, addresses: Mapping[str, str]) -> list[Markup]:
+def next_steps(answer: Answer, addresses: Mapping[str, str], stands: Mapping[str, str]) -> list[Markup]:
     """Return what is to be done before the decision stands, in order, each with a link; nothing while a stop stands."""
-    checks = [one for one in answer.alerts if one.level == "check"]
+    checks = answer.checks(stands)
     if answer.stops:
         return []
     link, found = Markup('<a href="{}">{}</a>').format, []

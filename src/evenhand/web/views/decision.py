@@ -12,6 +12,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -22,14 +23,14 @@ from evenhand.reports import blocks
 from evenhand.reports.drawing import axis
 from evenhand.solve.connectivity import assessor_graph
 from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for, in_brief, methods_for
-from evenhand.web.forms import Chosen, Places
-from evenhand.web.jobs import jobs
+from evenhand.web.forms import Chosen, Places, Saved
+from evenhand.web.jobs import SOON, jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.web.settling import by_hand, lines
 from evenhand.web.views.groups import groups_of, siblings
-from evenhand.web.views.reading import slips_of
+from evenhand.web.views.reading import settled_cell, slips_of
 from evenhand.web.ways import next_steps, remedy, stop, until, ways_on, with_links
 from evenhand.words import called, quoted, translated
 
@@ -52,7 +53,7 @@ _SEARCHED: Final = 20
 def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict[str, Any]:
     """Return what every page of a result has."""
     answer = found.with_choice(panel.choice)
-    known = answer.known()
+    known = answer.known(panel.stands)
     if panel.known != known:
         Panel.objects.filter(pk=panel.pk).update(known=known)  # without a new date: nothing was changed
         panel.known = known
@@ -116,8 +117,8 @@ def decision(request: HttpRequest, pk: int) -> HttpResponse:
     return _page_of(request, panel, None)
 
 
-def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> HttpResponse:
-    """Return the page of a decision; ``marked`` is a choice among those who are open that could not be taken."""
+def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None, refused: str = "") -> HttpResponse:
+    """Return the page of a decision; ``marked`` is a choice among those who are open that was ``refused``."""
 
     def show(answer: Answer) -> HttpResponse:
         looked: Looked | None = looking(panel).result
@@ -127,6 +128,8 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> Ht
         context |= {"changes": lines(settled, answer.found.combined.panel), "siblings": siblings(panel, settled)}
         context |= _alerts(panel, answer, context) | {"groups": groups_of(panel, answer)}
         context |= {"slips": slips_of(panel, looked, _slips(answer))} | _picks(answer)
+        context |= {"refused": refused, "settled_cell": settled_cell(panel, request.GET)}
+        context |= {"switched": _switched(panel, answer, request.GET.dict())}
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
         return page(request, "decision.html", panel, **context)
 
@@ -137,15 +140,19 @@ def _alerts(panel: Panel, answer: Answer, context: Mapping[str, Any]) -> dict[st
     """Return alerts in which names lead to their pages, and checks with the ways on from them."""
     addresses = context["assessor_links"] | context["anchors"]
     notes = [with_links(one, addresses) for one in answer.alerts if one.level == "note"]
-    checks = [(with_links(one, addresses), ways_on(one, panel, answer, addresses)) for one in context["checks"]]
+    marks = [answer.mark_of(one) for one in context["checks"]]
+    checks = [
+        (with_links(one, addresses), ways_on(one, panel, answer, addresses), at, panel.stands.get(at))
+        for one, at in zip(context["checks"], marks, strict=True)
+    ]
     stops = [with_links(one, addresses) for one in context["stops"]]
-    steps = next_steps(context["answer"], context["anchors"])
-    return {"stops": stops, "alerted": checks, "remarks": notes, "steps": steps, "rival": _rival(answer)}
+    steps = next_steps(context["answer"], context["anchors"], panel.stands)
+    return {"stops": stops, "alerted": checks, "remarks": notes, "steps": steps, "rival": _rival(answer, panel.stands)}
 
 
-def _rival(answer: Answer) -> Decision | None:
-    """Return what the method that predicts better decides, where it leaves other places open than the one used."""
-    made = [one.instead for one in answer.alerts if one.level == "check" and one.instead is not None]
+def _rival(answer: Answer, stands: Mapping[str, str]) -> Decision | None:
+    """Return what the method that predicts better decides, where it leaves other places open and none is settled on."""
+    made = [one.instead for one in answer.checks(stands) if one.instead is not None]
     return next((one for one in made if answer.decision is not None and one.left != answer.decision.left), None)
 
 
@@ -174,15 +181,45 @@ def choose(request: HttpRequest, pk: int) -> HttpResponse:
         messages.error(request, _("The number of places is a whole number from 1 on."))
         return redirect("decision", pk)
     given = {name: form.cleaned_data[name] for name in request.POST if name in form.cleaned_data}
-    choices = {name: value for name, value in (panel.choices | given).items() if value not in (None, "")}
-    if choices != panel.choices:
+    choices, before = _with(panel.choices, given), dict(panel.choices)
+    if choices != before:
         panel.choices = choices
         panel.keep("choices")
         looked: Looked | None = looking(panel).result
         scores = None if looked is None else looked.scores
         offered = METHODS if scores is None else methods_for(scores, choices)
         panel.say("; ".join(_set_to(name, value, offered) for name, value in given.items()))
+    if _method_of(choices) != _method_of(before):
+        was = {name: before.get(name, "") for name in ("method", "refinement")}
+        return redirect(f"{reverse('decision', args=[pk])}?{urlencode(was)}")
     return redirect("decision", pk)
+
+
+def _with(choices: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return choices with others in their place; what is given as empty is as by default."""
+    return {name: value for name, value in {**choices, **given}.items() if value not in (None, "")}
+
+
+def _method_of(choices: Mapping[str, Any]) -> tuple[str, str]:
+    return choices.get("method", "cwc"), choices.get("refinement", "")
+
+
+def _switched(panel: Panel, answer: Answer, given: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return what another method has changed, where the address says by which the page was found before."""
+    form = Places(given)
+    if "method" not in given or not form.is_valid():
+        return None
+    was = {name: form.cleaned_data[name] for name in ("method", "refinement")}
+    before = _with(panel.choices, was)
+    if _method_of(before) == _method_of(panel.choices):
+        return None
+    job, told = answering(panel, before), {"was": was, "leaving": None, "entering": None}
+    old: Answer | None = job.result if job.wait(SOON) and job.error is None else None  # as a rule it is there
+    if old is None or old.decision is None or answer.decision is None or old.stops or answer.stops:
+        return told
+    then, now = old.decision.inside, answer.decision.inside
+    leaving, entering = [one for one in then if one not in now], [one for one in now if one not in then]
+    return told | {"leaving": leaving, "entering": entering}
 
 
 def _set_to(name: str, value: Any, methods: Mapping[str, Any]) -> str:
@@ -190,7 +227,7 @@ def _set_to(name: str, value: Any, methods: Mapping[str, Any]) -> str:
     if name == "places":
         return _("Places set to %(places)s") % {"places": value}
     if name == "method":
-        return _("Method set to %(method)s") % {"method": in_brief(methods.get(value, value))[0]}
+        return _("Method set to %(method)s") % {"method": in_brief(methods.get(value or "cwc", value))[0]}
     if name == "refinement":
         return _("Refinement set to %(words)s") % {"words": REFINEMENTS[value][0]}
     return _("Zero bias set to %(gauge)s") % {"gauge": value}
@@ -215,10 +252,10 @@ def choice(request: HttpRequest, pk: int) -> HttpResponse:
     labels = request.POST.getlist("objects")
     chosen = [label for label in made.undecided if label in labels]
     if not form.is_valid():
-        messages.error(request, _("Say why, and who decided: both go into the record. Nothing was changed."))
+        refused = _("Say why, and who decided: both go into the record. Nothing was changed.")
     elif not 0 < len(chosen) <= made.left or len(chosen) < len(set(labels)):
         said = _("Mark up to %(left)s of those who are open; marked are %(count)s. Nothing was changed.")
-        messages.error(request, said % {"left": made.left, "count": len(chosen)})
+        refused = said % {"left": made.left, "count": len(chosen)}
     else:
         kept = {"objects": chosen, **form.cleaned_data, "open": sorted(made.undecided), "left": made.left}
         with transaction.atomic():
@@ -230,7 +267,38 @@ def choice(request: HttpRequest, pk: int) -> HttpResponse:
                 kept["reason"],
             )
         return redirect(f"{reverse('decision', args=[pk])}#choice")
-    return _page_of(request, panel, request.POST)
+    messages.error(request, refused)
+    return _page_of(request, panel, request.POST, refused)
+
+
+@require_POST
+def look(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take why a check stands as it is, or take that back."""
+    panel, form = get_object_or_404(Panel, pk=pk), Saved(request.POST)
+    answer: Answer = answering(panel).outcome()
+    at = request.POST.get("mark", "")
+    found = next((one for one in answer.alerts if one.level == "check" and answer.mark_of(one) == at), None)
+    if found is None:
+        messages.error(request, _("That check is not there any more. Nothing was changed."))
+        return redirect("decision", pk)
+    place = redirect(f"{reverse('decision', args=[pk])}#check-{found.kind}")
+    if "undo" in request.POST:
+        kept, words = {one: why for one, why in panel.stands.items() if one != at}, _("Open again: %(headline)s")
+        reason = ""
+    elif not form.is_valid():
+        messages.error(request, _("Say why: it goes into the record. Nothing was changed."))
+        return place
+    else:
+        reason = form.cleaned_data["reason"]
+        kept = panel.stands | {at: reason}
+        is_method = found.kind == "other_method"
+        words = _("Method kept: %(headline)s") if is_method else _("Looked at, stands: %(headline)s")
+    if kept != panel.stands:
+        with transaction.atomic():
+            panel.stands = kept
+            panel.keep("stands")
+            panel.say(words % {"headline": found.headline}, reason)
+    return place
 
 
 @require_GET
@@ -298,7 +366,7 @@ def verdict_means() -> dict[str, str]:
         "other ranking": _("Their scores do not rise with what the others say of the same work."),
         "bunched": _("Their scores lie closer together than the work they read."),
         "too few scores to tell": _(
-            "Whether they find better what the others find better: their scores neither show it nor speak against it."
+            "Whether they rank the work in the same order as the others: their scores cannot tell."
         ),
         "consistent": _("Their scores rise with what the others say of the same work, beyond chance."),
     }

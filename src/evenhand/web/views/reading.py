@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -85,6 +85,7 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             wrong=wrong,
             words=words,
             slips=slips,
+            settled_cell=settled_cell(panel, request.GET),
             more=len(looked.problems) - len(found) + len(single) - len(wrong),
             place=lambda where: again(where or "").removeprefix(panel.file_name).removeprefix(", "),
             sheet=_shown(
@@ -354,8 +355,15 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
         panel.keep()
     row = request.POST.get("row", "")
     if back:
-        return redirect(to, pk)
+        last = panel.corrections.filter(undone=None).last() if number else None
+        return redirect(reverse(to, args=[pk]) + ("" if last is None else f"?settled={last.pk}"))
     return redirect(f"{reverse('reading', args=[pk])}{f'?row={row}' if row.isdecimal() else ''}#sheet")
+
+
+def settled_cell(panel: Panel, given: QueryDict) -> Correction | None:
+    """Return the cell that was settled just now, where the address says which."""
+    at = given.get("settled", "")
+    return panel.corrections.filter(pk=at, undone=None).first() if at.isdecimal() and len(at) < 18 else None
 
 
 @transaction.atomic

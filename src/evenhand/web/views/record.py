@@ -8,7 +8,7 @@ import shlex
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +17,7 @@ from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import content_disposition_header
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -33,7 +34,9 @@ from evenhand.web.ways import until
 from evenhand.words import spoken, translated
 
 if TYPE_CHECKING:
+    from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Decision
+    from evenhand.reports.page import Report
 
 _TYPES: Final = {
     "html": "text/html; charset=utf-8",
@@ -44,6 +47,17 @@ _TYPES: Final = {
     "png": "image/png",
     "zip": "application/zip",
 }
+_CHOICE: Final = "choice.json"
+"""What an archive has of the choice of the panel, where there is one."""
+_REMEDIES: Final = {
+    "other_method": "Say in the minutes which method decides. To use the other: on the page Decision, Use that method.",
+    "hangs_on_assessor": "The page What if tries it without the assessor.",
+    "thin": "Ask for another score.",
+    "far_score": "Ask whether it is meant; the page What if tries it without the score.",
+    "tie": "Draw lots, or decide by what the scores do not say.",
+    "confidence": "On the page Decision, calibration without confidence lets it count for nothing.",
+}
+"""What to do about an alert, in a report that these pages write; reports are in English."""
 _PICTURES: Final = ("values", "biases", "assessor-graph", "design", "residuals")
 
 
@@ -59,7 +73,7 @@ def record(request: HttpRequest, pk: int) -> HttpResponse:
         if job.wait(SOON) and job.error is None:  # as a rule it is there
             answer: Answer = job.result
             told |= {"stops": answer.stops, "until": until(answer), "without": provisional(answer.stops)}
-            told["unlike"] = "" if last is None or is_kept else _unlike(last.known, answer.known())
+            told["unlike"] = "" if last is None or is_kept else _unlike(last.known, answer.known(panel.stands))
     return page(
         request,
         "record.html",
@@ -90,7 +104,8 @@ def _unlike(frozen: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def _state_of(panel: Panel) -> str:
     """Return a mark of all that a frozen decision is made of."""
-    return mark([panel.state(), panel.choice, panel.name, __version__, _reasons(by_hand(panel))])
+    stands = [panel.stands] if panel.stands else []
+    return mark([panel.state(), panel.choice, panel.name, __version__, _reasons(by_hand(panel)), *stands])
 
 
 def sent(name: str, content: bytes, *, download: bool = True) -> HttpResponse:
@@ -122,10 +137,16 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
             return _made(answer, choices, title, Path(folder) / what, settled).read_bytes()
 
     job = jobs.start(f"out-{what}-{mark([panel.state(), title, choice, _reasons(settled)])}", "writing", work)
-    file = "results.zip" if what == "results.csv" else what
+    file = name_of(panel, what)
     if what == "report.html" and request.GET.get("show") == "report":
         return when_done(request, job, as_page, panel)
     return when_done(request, job, lambda content: sent(file, content), panel, file=True)
+
+
+def name_of(panel: Panel, what: str) -> str:
+    """Return what a file about a panel is called where it is kept: with the name of the panel."""
+    file = "results.zip" if what == "results.csv" else what
+    return f"{slugify(panel.name, allow_unicode=True)[:100] or 'panel'}-{file}"
 
 
 def as_page(report: bytes) -> HttpResponse:
@@ -145,13 +166,15 @@ def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path, sett
     """Write a file about a result, of the kind that its name says, and return where."""
     from evenhand import plots
     from evenhand.io.results import write_text
-    from evenhand.reports import report
+    from evenhand.reports.page import make_report, render
     from evenhand.reports.workbook import workbook
 
     found, choice = answer.found, answer.choice
     top, changes = places_of(found, choices), lines(settled, answer.found.combined.panel)
     makers: dict[str, Callable[[], object]] = {
-        ".html": lambda: report(found, place, top=top, title=title, choice=choice, changes=changes),
+        ".html": lambda: write_text(
+            place, render(_on_pages(make_report(found, top=top, title=title, choice=choice, changes=changes)))
+        ),
         ".xlsx": lambda: workbook(found, place, top=top, choice=choice, changes=changes),
         ".json": lambda: write_text(
             place, json.dumps(_summary(answer, choices), default=float, ensure_ascii=False, indent=1)
@@ -173,6 +196,16 @@ def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path, sett
     else:
         maker()
     return place
+
+
+def _on_pages(made: Report) -> Report:
+    """Return a report that says what to do on these pages, not on a command line."""
+
+    def remedy(alert: Alert) -> str:
+        is_typed = "`" in alert.remedy or "=" in alert.remedy  # a command, or an argument
+        return _REMEDIES.get(alert.kind, alert.remedy) if is_typed else alert.remedy
+
+    return replace(made, alerts=[replace(one, remedy=remedy(one)) for one in made.alerts], asked="")
 
 
 @translated(None)
@@ -225,7 +258,7 @@ def freeze(request: HttpRequest, pk: int) -> HttpResponse:
         finally:
             connection.close()  # of this thread alone
 
-    job = jobs.start(f"freeze-{pk}-{number}-{mark([state, choice])}", "freezing", work)
+    job = jobs.start(f"freeze-{pk}-{number}-{mark([state, choice, frozen_as])}", "freezing", work)
     return redirect("working", pk, job.key)
 
 
@@ -270,11 +303,12 @@ def _frozen(
         page_ = _made(answer, choices, title, place / "report.html", settled).read_bytes()
         book = _made(answer, choices, title, place / "results.xlsx", settled).read_bytes()
         summary = _made(answer, choices, title, place / "result.json", settled).read_bytes()
-    made = fingerprint(found.combined, top=top, seed=0, draws=DRAWS, lottery_seed=None)
-    command = shlex.join(["evenhand", "report", state["name"], *typed(found, choices), "--verify", made.whole])
+    made = fingerprint(found.combined, choice=answer.choice, top=top, seed=0, draws=DRAWS, lottery_seed=None)
+    given = [*typed(found, choices), *(["--choice", _CHOICE] if answer.choice is not None else [])]
+    command = shlex.join(["evenhand", "report", state["name"], *given, "--verify", made.whole])
     headline = title
     if answer.decision is not None and not answer.stops:
-        headline = _in_full(answer, answer.decision)
+        headline = _in_full(answer, answer.decision, panel.stands)
     chosen = "" if answer.decision is None else answer.decision.choice_words()
     lines = "\n".join(line for line in (title, headline, chosen) if line)
     words = (
@@ -288,7 +322,7 @@ def _frozen(
     parts |= {"report.html": page_, "results.xlsx": book, "result.json": summary}
     parts |= {"record.txt": "".join(f"{line}\n" for line in done).encode()}
     if answer.choice is not None:
-        parts |= {"choice.json": json.dumps(asdict(answer.choice), ensure_ascii=False).encode()}
+        parts |= {_CHOICE: json.dumps(asdict(answer.choice), ensure_ascii=False).encode()}
     parts |= {"choices.json": json.dumps(choices).encode(), "README.txt": words.encode()}
     frozen = Frozen.objects.create(
         panel=panel,
@@ -297,7 +331,7 @@ def _frozen(
         command=command,
         version=made.version,
         state=frozen_as,
-        known=answer.known(),
+        known=answer.known(panel.stands),
         archive=archive(parts),
         page=page_,
     )
@@ -309,12 +343,12 @@ def _frozen(
     return frozen
 
 
-def _in_full(answer: Answer, made: Decision) -> str:
+def _in_full(answer: Answer, made: Decision, stands: Mapping[str, str]) -> str:
     """Return a decision in a line that can be read alone: its method, places nobody is chosen for, checks left."""
     method = method_name(answer.fit.method, confidence=answer.fit.panel.confidence)
     line = _("By %(method)s: %(headline)s") % {"method": method, "headline": made.headline()}
-    left = made.left - (0 if made.choice is None else len(made.choice.objects))
-    checks = sum(one.level == "check" for one in answer.alerts)
+    left = made.places - made.given
+    checks = len(answer.checks(stands))
     told = [_("places not yet given: %(count)s") % {"count": left}] * (left > 0)
     told += [_("checks open: %(count)s") % {"count": checks}] * (checks > 0)
     return f"{line} ({', '.join(told)})" if told else line
@@ -326,7 +360,7 @@ def frozen(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     one = get_object_or_404(Frozen, pk=at, panel=pk)
     if request.GET.get("show") == "report":
         return as_page(bytes(one.page))
-    return sent(f"decision-{one.fingerprint[:16]}.zip", bytes(one.archive))
+    return sent(name_of(one.panel, f"decision-{one.fingerprint[:16]}.zip"), bytes(one.archive))
 
 
 @require_POST
@@ -337,7 +371,7 @@ def verify(request: HttpRequest, pk: int, at: int) -> HttpResponse:
 
     def work() -> tuple[bool, str]:
         if _mark_of(archive) == expected:
-            return True, _("Unchanged: data, settings and version give the same fingerprint.")
+            return True, _("Unchanged: data, settings, choice and version give the same fingerprint.")
         return False, _("Changed: this version does not give the same fingerprint.")
 
     return redirect("working", pk, jobs.start(f"verify-{at}-{mark(expected)}", "verifying", work).key)
@@ -348,7 +382,9 @@ def _mark_of(archive: bytes) -> str:
     from evenhand.answers.fingerprint import fingerprint
     from evenhand.answers.ranking import DRAWS
     from evenhand.io.panels import read_panel
+    from evenhand.io.settled import read_choice
 
+    choice = None
     with zipfile.ZipFile(io.BytesIO(archive)) as held, tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
         first = held.namelist()[0]
         for name in (first, f"{first}.evenhand.toml"):
@@ -357,5 +393,8 @@ def _mark_of(archive: bytes) -> str:
         choices = json.loads(held.read("choices.json"))
         with spoken(None):
             panel = read_panel(Path(folder) / first)
+            if _CHOICE in held.namelist()[1:]:
+                choice = read_choice(held.extract(_CHOICE, Path(folder) / "choice"))
     found = fit_by(panel, choices).combined
-    return fingerprint(found, top=places_of(found, choices), seed=0, draws=DRAWS, lottery_seed=None).whole
+    top = places_of(found, choices)
+    return fingerprint(found, choice=choice, top=top, seed=0, draws=DRAWS, lottery_seed=None).whole

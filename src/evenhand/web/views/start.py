@@ -25,7 +25,7 @@ from evenhand.web.models import Panel, Plan
 from evenhand.web.pages import comfort, page, style
 from evenhand.web.reading import safe_name
 from evenhand.web.views.decision import verdict_means
-from evenhand.web.views.record import sent
+from evenhand.web.views.record import name_of, sent
 from evenhand.words import phrase
 
 _SHOWN: Final = 100
@@ -142,13 +142,21 @@ def job(request: HttpRequest, key: str) -> HttpResponse:
         if request.GET.get("file"):
             # in place of all that waits, so that nobody asks again; the script follows the link, once
             address = safe_address(request.GET.get("at", "/"))
-            name, back = address.partition("?")[0].rpartition("/")[2], _page_before(address)
+            name, back = _file_at(address), _page_before(address)
             response = page(request, "ready.html", address=address, name=name, back=back)
             response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#working", "innerHTML"
         else:
             response.headers["HX-Refresh"] = "true"
         return response
     return page(request, "progress.html", job=found)
+
+
+def _file_at(address: str) -> str:
+    """Return what the file at an address is called where it is kept."""
+    place = address.partition("?")[0]
+    found, name = re.match(r"/panels/(\d{1,17})/", place), place.rpartition("/")[2]
+    panel = None if found is None else Panel.objects.defer("content").filter(pk=found[1]).first()
+    return name if panel is None else name_of(panel, name)
 
 
 def _page_before(address: str) -> str:

@@ -37,7 +37,11 @@
       const form = words.closest("form"), left = words.dataset.chosen;
       if (form.dataset.ready) { return; }
       form.dataset.ready = "1";
-      const count = function () { words.textContent = left.replace("#", all("[name=objects]:checked", form).length); };
+      const count = function () {
+        const marked = all("[name=objects]:checked", form).length;
+        words.textContent = left.replace("#", marked);
+        words.classList.toggle("over", marked > Number(words.dataset.left));
+      };
       form.addEventListener("change", count);
       count();
     });
