@@ -488,6 +488,7 @@ NOT_KINDS: Final = {
         ("conflicts", "connected", "limit", "linked", "max_load", "min_load", "per_object"),
         "a part of the cause that a refused design has",
     ),
+    **dict.fromkeys(("added", "assessor", "group", "others"), "what was settled by hand on the pages"),
     "": "the layout of a list of records",
     "across": "a layout",
     "long": "a layout",
