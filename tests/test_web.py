@@ -315,7 +315,7 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     page = seen(chair, place)
     keys = re.findall(r'name="trial" value="([^"]+)"', page.content.decode())
     assert keys == ["without:Dubois", "without:Kaur", "method", "outliers", "averages", "places"]
-    for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
+    for words in ("Without Dubois P23 is in only thanks to Dubois.", "Without Kaur P39 is out only because of Kaur."):
         assert words in text(page)
     scenario = chair.post(f"{place}/new", {"trial": "without:Kaur"}).url
     assert heading(seen(chair, scenario)).startswith("Without Kaur, 1 of the first 10 changes")
@@ -604,7 +604,7 @@ def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
     page = re.sub(r"</?a\b[^>]*>", "", seen(chair, f"/panels/{demo}/").content.decode())
     assert "<b>In now, but beyond place 10 without one assessor:</b> P23 (without Dubois)." in page
     page = text(seen(chair, f"/panels/{demo}/what-if"))
-    for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
+    for words in ("Without Dubois P23 is in only thanks to Dubois.", "Without Kaur P39 is out only because of Kaur."):
         assert words in page
 
 

@@ -662,8 +662,8 @@ def _hangs(one: Standing, who: str, noun: str) -> str:
     """Return that an object has its status only thanks to an assessor."""
     names = {"object": called(one.object, sentence(noun)), "who": called(who, "assessor")}
     if one.status == "in":
-        return phrase("{object} is in only with {who}.", **names)
-    return phrase("{object} is out only with {who}.", **names)
+        return phrase("{object} is in only thanks to {who}.", **names)
+    return phrase("{object} is out only because of {who}.", **names)
 
 
 def _hanging_line(
