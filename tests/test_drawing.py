@@ -35,14 +35,3 @@ def test_a_scale_is_as_long_as_asked_about_the_same_middle(numbers: list[float],
     short, long = axis(numbers), axis(numbers, length=length)
     assert math.isclose(long.high - long.low, max(length, short.high - short.low), rel_tol=1e-9)
     assert math.isclose(long.low + long.high, short.low + short.high, abs_tol=1e-9)
-
-
-@given(POINTS, POINTS)
-def test_a_value_stands_in_a_window_where_it_stands_on_the_scale_of_the_part(
-    few: list[float], more: list[float]
-) -> None:
-    part, whole = axis(few), axis([*few, *more])
-    start, width = (float(one.removesuffix("%")) for one in whole.window(part))
-    for value in few:
-        there, here = (float(scale.at(value).removesuffix("%")) for scale in (whole, part))
-        assert math.isclose(start + there / 100 * width, here, abs_tol=0.02 + 1e-4 * width)

@@ -263,7 +263,7 @@ def test_the_decision_is_said_in_german(demo: tuple[Any, str]) -> None:
     shown = re.sub(r"\s+", " ", seen_text(*demo))
     assert "3 Anträge sind nach dem verwendeten Verfahren dabei; 18 konkurrieren um die übrigen 7 Plätze" in shown
     assert "Plätze: 10 für " in shown
-    assert "2 Status prüfen: ohne eine einzelne Person wechselt jeder die Seite der Grenze" in shown
+    assert "2 Status prüfen: jeder hängt an einer einzigen Person" in shown
     assert [words for words in ENGLISH if words in shown] == []
 
 
@@ -362,7 +362,7 @@ def test_each_reader_has_alerts_and_files_in_one_language(demo: tuple[Any, str])
     german, place = demo
     seen(german, place)
     english = client(headers={"accept-language": "en"})
-    assert "Check 2 statuses: without one assessor each crosses the line" in seen_text(english, place)
+    assert "Check 2 statuses: each hangs on one assessor" in seen_text(english, place)
     report = seen(german, f"{place}out/report.html?show=report").content.decode()
     assert "3 proposals are in" in report
     assert "Anträge" not in report

@@ -109,7 +109,7 @@ def test_the_first_sheet_is_the_decision(tmp_path: Path) -> None:
     other = eh.decide(eh.rank(eh.refine(panel, shrink=True), top=10), 10)  # by the method that the scores support
     assert not other.inside
     assert f"nobody is in and {len(other.undecided)} compete for 10 places" in rows[1][0]
-    assert rows[2][0].startswith("Check 2 statuses: without one assessor each crosses the line (P23, P39). ")
+    assert rows[2][0].startswith("Check 2 statuses: each hangs on one assessor (P23, P39). ")
     table = table_of(rows)
     assert table[0] == [
         *("Rank", "Proposal", "Value", "From", "To", "Plain average", "Difference", "Best rank", "Worst rank"),

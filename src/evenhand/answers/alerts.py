@@ -187,7 +187,7 @@ def alerts(
     >>> import evenhand as eh
     >>> fit = eh.calibrate(eh.demo())
     >>> [one.headline for one in alerts(fit, eh.decide(eh.rank(fit, top=10), 10))]
-    ['Check 2 statuses: without one assessor each crosses the line']
+    ['Check 2 statuses: each hangs on one assessor']
     """
     found = [*_groups(fit), *_far_scores(fit, decision)]
     if provisional(found) is not None:  # all else would be said of scores that must be checked first
@@ -233,9 +233,12 @@ def all_clear(
         (comparison is not None and panel.confidence != "none", phrase("what declared confidence is worth")),
     ]
     things = [words for is_so, words in looked if is_so]
+    outlying = len(fit.model.outlying)
     said = [_nothing_found(found, decision, bool(deletions) and looked[0][0])]
     if things:
         said.append(phrase("Looked at: {things}.", things="; ".join(things)))
+    if outlying:
+        said.append(phrase("{scores} far from the others: see the notes.", scores=count_of(outlying, "score")))
     return " ".join([*said, _named_notes(found)]).strip()
 
 
@@ -623,22 +626,21 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
     surprise = _surprise(fit) if len(found) <= _LINES and panel.n_assessments <= LARGEST else None
     lines = [_hanging_line(fit, one, held[one.object], surprise) for one in found[:_LINES]]
     if len(found) > _LINES:
-        line = {"places": f"{decision.places:,}"}
         inside, outside = ([one for one in found if one.status == which] for which in ("in", "out"))
         lines = [
             (word, f"{name_some([_held(one, held, panel.noun) for one in some], 6)}.")
             for word, some in (
-                (phrase("In now, but beyond place {places} without one assessor:", **line), inside),
-                (phrase("Out now, but within place {places} without one assessor:", **line), outside),
+                (phrase("In only thanks to one assessor:"), inside),
+                (phrase("Out only because of one assessor:"), outside),
             )
             if some
         ]
     yield Alert(
         "check",
         "hangs_on_assessor",
-        phrase("Check 1 status: without one assessor it crosses the line")
+        phrase("Check 1 status: it hangs on one assessor")
         if len(found) == 1
-        else phrase("Check {count} statuses: without one assessor each crosses the line", count=f"{len(found):,}"),
+        else phrase("Check {count} statuses: each hangs on one assessor", count=f"{len(found):,}"),
         tuple(lines),
         where=name_some([one.object for one in found]),
         remedy="`evenhand next FILE` says which further scores would settle it.",
@@ -655,7 +657,7 @@ def _decisive(standing: Standing, held: Sequence[tuple[str, int]]) -> tuple[str,
 
 def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: str) -> str:
     who = [assessor for assessor, _ in held[one.object]]
-    return phrase("{object} (without {who})", object=called(one.object, noun), who=called_some(who, "assessor", 2))
+    return f"{called(one.object, noun)} ({called_some(who, 'assessor', 2)})"
 
 
 def _hangs(one: Standing, who: str, noun: str) -> str:

@@ -137,6 +137,15 @@ class Changes(Shown):
         return next(found, "undecided")
 
     @property
+    def is_interrupted(self) -> bool:
+        """Whether a score beyond one that settles the status leaves it open again."""
+        low, high = self.ends[0] + self.step / 2, self.ends[1] - self.step / 2
+        return any(
+            (one.out is not None and one.out[0] > low) or (one.inside is not None and one.inside[1] < high)
+            for one in self.scores
+        )
+
+    @property
     def finding(self) -> str:
         """The smallest change of one score that would change the place or the status of the object, in a sentence."""
         if self.reason is not None:

@@ -431,29 +431,24 @@ class Decision(frames.Shown):
         if not unlike.most:
             return phrase("By plain averages the first {places} would be the same.", places=places)
         if not unlike.least:
-            same = phrase("By plain averages the first {places} would be the same, but for a tie", places=places)
-            return f"{same}: {self._tie_words()}."
+            same = phrase("By plain averages the first {places} would be the same, but for a tie.", places=places)
+            return f"{same} {self._tie_words()}"
         now, before = (together(labels, noun, _FEW) for labels in (unlike.entering, unlike.leaving))
         told = {"now": now, "before": before, "places": places, "count": unlike.count}
-        if not before or len(unlike.entering) > _FEW:
-            said = phrase("By plain averages {count} of the first {places} would be others", **told)
+        if not now or not before or len(unlike.entering) > _FEW:
+            said = phrase("By plain averages {count} of the first {places} would be others.", **told)
             if unlike.most == 1:
-                said = phrase("By plain averages 1 of the first {places} would be another", **told)
+                said = phrase("By plain averages 1 of the first {places} would be another.", **told)
         elif self.places == 1:
-            said = phrase("By plain averages {before} would be first instead of {now}", **told)
+            said = phrase("By plain averages {before} would be first instead of {now}.", **told)
         else:
-            said = phrase("By plain averages {before} would be among the first {places} instead of {now}", **told)
-        return f"{said}; {self._tie_words()}." if unlike.tied else f"{said}."
+            said = phrase("By plain averages {before} would be among the first {places} instead of {now}.", **told)
+        return f"{said} {self._tie_words()}" if unlike.tied else said
 
     def _tie_words(self) -> str:
-        """Return who would be level at the line by plain averages, and who of them is above it here."""
-        unlike, noun = self.unlike_averages, self.fit.panel.noun
-        told = {"names": together(unlike.tied, noun, _FEW), "kept": together(unlike.kept, noun, _FEW)}
-        if not unlike.kept:
-            return phrase("{names} would be level at the line; here none of them is above it", **told)
-        if len(unlike.kept) == 1:
-            return phrase("{names} would be level at the line; here {kept} is above it", **told)
-        return phrase("{names} would be level at the line; here {kept} are above it", **told)
+        """Return who would tie for the last of the first by plain averages."""
+        names = together(self.unlike_averages.tied, self.fit.panel.noun, _FEW)
+        return phrase("{names} would tie for place {places}.", names=names, places=f"{self.places:,}")
 
     def choice_words(self) -> str:
         """Return whom the panel gave open places, why and who decided it; empty where it has not said."""

@@ -234,7 +234,7 @@ class Reliability(frames.Shown):
         # those of another method than the one used are not spoken of
         asked = [name for name in self._shown if name in (AVERAGES, self.own) or self.own == AVERAGES]
         ways = {name: count for name, count in self.needed().items() if count is not None and name in asked}
-        if ways and not self._is_complete:
+        if ways and self.own in (AVERAGES, *ways) and not self._is_complete:
             of = {
                 AVERAGES: phrase("plain averages"),
                 CALIBRATED: phrase("calibrated values"),
@@ -243,11 +243,11 @@ class Reliability(frames.Shown):
             (first, count), *others = ways.items()
             said.append(
                 phrase(
-                    "For dependable results each {thing} needs {assessors} with {values}{others}; it has {now}.",
+                    "For dependable results {values} need {assessors} for each {thing}{others}; it has {now}.",
                     values=of[first],
                     assessors=count_of(count, "assessor"),
                     thing=term(self.panel.noun),
-                    others="".join(f", {more:,} with {of[name]}" for name, more in others),
+                    others="".join(f", {of[name]} {more:,}" for name, more in others),
                     now=_now(self.panel),
                 )
             )
@@ -335,7 +335,7 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False) 
     ]
     odd = sum(len(who.get(verdict, ())) for verdict in order)
     if 0 < odd <= _BY_CHANCE * len(given):
-        told[-1] = phrase("{verdicts}, which may be chance", verdicts=told[-1])
+        told[-1] = phrase("{verdicts} (may be chance)", verdicts=told[-1])
     if unknown := who.get("too few scores to tell"):
         known = {"count": f"{len(unknown):,}", "names": called_some(unknown, "assessor")}
         told.append(

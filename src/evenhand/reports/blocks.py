@@ -62,9 +62,6 @@ _SHORT: Final = 5
 LONG: Final = 16
 """Labels of more characters than this get more room."""
 
-_CLOSER: Final = 0.85
-"""Where rows shown need less than this share of the scale, a screen shows this part of it alone."""
-
 LEAST: Final = 6
 """Of fewer objects than this a profile of chances shows nothing that the table does not."""
 
@@ -105,11 +102,6 @@ class Rows:
         """Whether the first sheet of paper has them, be it as low as letter."""
         return self.fits or not (self.summary or self.paper or self.taller)
 
-    @property
-    def axis(self) -> Axis:
-        """A scale that fits these rows alone, as folded ones have."""
-        return _axis(self.rows)
-
 
 @dataclass(frozen=True)
 class Table:
@@ -121,9 +113,8 @@ class Table:
         Rows above the line, and those below it.
     line
         What is said at the line; empty where there is none.
-    axis, shown, mark
-        The scale of the interval bars on paper, the part of it that a screen shows before folds are opened, and the
-        value at the line.
+    axis, mark
+        The scale of all interval bars, and the value at the line.
     groups
         Where groups cannot be compared, the scale of each, and what it is called.
     digits
@@ -135,16 +126,10 @@ class Table:
     parts: tuple[tuple[Rows, ...], tuple[Rows, ...]]
     line: str
     axis: Axis
-    shown: Axis
     mark: float | None
     digits: int
     left_out: int = 0
     groups: tuple[tuple[Axis, str], ...] = ()
-
-    @property
-    def is_closer(self) -> bool:
-        """Whether a screen shows notably less of the scale than paper does."""
-        return self.shown.high - self.shown.low < _CLOSER * (self.axis.high - self.axis.low)
 
     @cached_property
     def is_ranked(self) -> bool:
@@ -185,11 +170,9 @@ def table_of(
     mark = None
     if decision is not None and decision.line is not None:
         mark = sum(one.value for one in decision.line) / 2
-    drawn = [one for part in parts for block in part if block.fits or not block.summary for one in block.rows]
-    unfolded = [one for part in parts for block in part if not block.summary for one in block.rows]
     line = "" if decision is None else decision.line_words()
     left_out = len(standings) - len(kept)
-    return Table(parts, line, _axis(drawn), _axis(unfolded), mark, digits, left_out, _groups(kept, noun))
+    return Table(parts, line, _axis(kept), mark, digits, left_out, _groups(kept, noun))
 
 
 def _axis(rows: Sequence[Standing], length: float = 0.0) -> Axis:

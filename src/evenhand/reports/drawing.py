@@ -52,11 +52,6 @@ class Axis:
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         return [(self.at(tick), number(tick + 0.0, digits, signed=signed and tick != 0)) for tick in self.ticks]
 
-    def window(self, part: Axis) -> tuple[str, str]:
-        """Return where the scale begins, and how wide it is, in a drawing that a part of it fills."""
-        length = part.high - part.low
-        return f"{100 * (self.low - part.low) / length:.2f}%", f"{100 * (self.high - self.low) / length:.2f}%"
-
     def is_odd(self, at: int) -> bool:
         """Whether a tick is one that may be left out where there is little room: 0 never is."""
         step = self.ticks[1] - self.ticks[0] if len(self.ticks) > 1 else 1.0

@@ -135,6 +135,8 @@ _NUMBERS: Final = {
 _BRIEF: Final = 120
 """Names that are longer together than this stand one by one."""
 
+_SMALLEST: Final = "smallest error"
+
 _NAMED: Final = 30
 """Up to this many objects are named in a sentence."""
 
@@ -283,7 +285,7 @@ def _by_better(fit: Fit, compared: Comparison | None) -> Iterator[str]:
     other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
     if compared is None or other is None or method == fit.method or not fit.values.component.max():
         return
-    yield f"By it {_moved_in_groups(fit, other)}."
+    yield f"By the supported method {_moved_in_groups(fit, other)}."
 
 
 def _moved_in_groups(fit: Fit, other: Fit) -> str:
@@ -550,8 +552,9 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
         methods = [row for row in methods if row["method"] not in SAME_WITHOUT or row["method"] == fit.method]
     errors = by_error({"methods": methods})
+    lead = _lead(errors, fit, report.supported, report.rule)
     notes, said = [*report.summary["notes"], *problem_records(report.notes)], " ".join(report.decision)
-    environment.globals |= laid_out | {"has_rest": has_rest}
+    environment.globals |= laid_out | {"has_rest": has_rest, "is_report": True}
     return environment.get_template("report.html").render(
         report=report,
         fit=fit,
@@ -567,7 +570,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         has_changes=any(one.changes for one in laid_out["objects"]),
         places={one.object: one.place for one in rows},
         standing_of={one.object: one for one in rows},
-        by_error=_main_methods(errors, fit.method, report.supported),
+        by_error=_main_methods(errors, fit.method, report.supported, lead),
         numbers=_NUMBERS,
         entered=max(report.entered, fit.panel.n_assessments),
         is_still=all(
@@ -579,7 +582,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         commands=[correction for one in stops for correction in _corrections(one)],
         command=command,
         freedom=_freedom(fit),
-        lead=_lead(errors, fit, report.supported, report.rule),
+        lead=lead,
         fits_in=_generous_first(report.reliability, [one.assessor for one in laid_out["assessors"]]),
         form=form,
         blank_form=Form(),
@@ -589,7 +592,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         row_height=sheet.height(on_sheet),
         is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
         annexes=annexes(len(rows), laid_out["nouns"], bool(laid_out["assessors"])),
-        annex_axis=blocks.Rows(tuple(rows[:ROWS])).axis,
+        annex_axis=laid_out["table"].axis,
         methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
         verdicts=READ_AS,
@@ -629,10 +632,10 @@ def _moved_by(objects: Sequence[blocks.Object]) -> str:
     return " or ".join(named)
 
 
-def _main_methods(rows: Sequence[Summary], used: str, told: Recommendation | None) -> list[Summary]:
-    """Return the methods that anybody should see: used, supported, best and averaging; statisticians see all."""
-    shown = {used, SA.method, None if told is None else told.method, rows[0]["method"] if rows else None}
-    return [row for row in rows if row["method"] in shown]
+def _main_methods(rows: Sequence[Summary], used: str, told: Recommendation | None, lead: str) -> list[Summary]:
+    """Return the methods that anybody should see: used, supported, averaging, and the best if its lead counts."""
+    shown = {used, SA.method, None if told is None else told.method}
+    return [row for at, row in enumerate(rows) if row["method"] in shown or (at == 0 and lead == _SMALLEST)]
 
 
 def _corrections(stop: Alert) -> list[tuple[str, str]]:
@@ -655,7 +658,7 @@ def _lead(rows: Sequence[Summary], fit: Fit, told: Recommendation | None, rule: 
     behind, error = other["loo_behind"], other["loo_behind_error"]
     is_certain = rows[0]["loo_behind"] == 0 and behind is not None and error is not None and behind > SURE * error
     is_told = sentence(method_name(rows[0]["method"], fit.panel.confidence)) in rule  # it is not enough all the same
-    return "smallest error" if is_certain and not is_told else "smallest error, lead too small to count"
+    return _SMALLEST if is_certain and not is_told else ""
 
 
 def _generous_first(reliability: Summary | None, order: Sequence[str]) -> list[Summary]:

@@ -119,13 +119,13 @@ def form_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], top: i
 def _instead(decision: Decision, other: Decision, asked: str) -> str:
     """Return what is open by another method, and which report has that."""
     if all(getattr(decision, one) == getattr(other, one) for one in ("inside", "undecided")):
-        return "which decides the same"
-    said = "then no place is open"
+        return "it decides the same"
+    said = "no place is open by it"
     if other.undecided:
         places = f"{count_of(other.left, 'place')} {is_or_are(other.left)}"
-        said = f"then {places} open to {len(other.undecided):,}"
+        said = f"{places} open to {len(other.undecided):,} by it"
     annex = "annex C" if decision.fit.is_calibrated else "the annex"
-    return f"{said}; its own report is signed instead ({annex} says how to make it)" if asked else said
+    return f"not signed here but on its own report ({annex} says how); {said}" if asked else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +265,14 @@ def beside(decision: Decision | None, form: Form) -> dict[str, int]:
 def annexes(count: int, nouns: str, has_assessors: bool) -> list[tuple[str, str]]:
     """Return the sections of the annex that begin on a page of their own, and what stands above their pages.
 
-    These are all of them where there are so many objects that the first of them takes many pages, else none: a page
-    has one head, so that a section with a head of its own cannot begin below another.
+    There are such where so many objects make the first of them many pages, else none: a page has one head, so that a
+    section with a head of its own cannot begin below another. Those after the first share one.
     """
     if count <= blocks.FOLDED:
         return []
-    every = [("every", f"all {nouns}"), ("assessors", "assessors"), ("evidence", "evidence"), ("record", "minutes")]
-    every = [one for one in every if has_assessors or one[0] != "assessors"]
-    return [(section, f"annex {letter}, {words}") for letter, (section, words) in zip("ABCD", every, strict=False)]
+    rest = ["assessors", "evidence", "record"] if has_assessors else ["evidence", "record"]
+    last = "D" if has_assessors else "C"
+    return [("every", f"annex A, all {nouns}"), *((section, f"annex B to {last}") for section in rest)]
 
 
 def _form(form: Form) -> float:

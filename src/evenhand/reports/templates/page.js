@@ -19,22 +19,6 @@
   reveal();
   finding();
   const number = (text) => { const found = text.replace(/\u2212/g, "-").replace(/[,\s%<>]/g, "").match(/^[+-]?[\d.]+/); return found ? Number(found[0]) : null; };
-  function scaled(tables) {  // rows that come together are drawn on one scale, which shows all of them
-    const ends = tables.map((one) => one.dataset.scale.split(" ").map(Number));
-    const low = Math.min(...ends.map((one) => one[0])), high = Math.max(...ends.map((one) => one[1]));
-    tables.forEach(function (table, at) {
-      table.classList.remove("closer");
-      const [from, to] = ends[at], size = (to - from) / (high - low), shift = 100 * (from - low) / (high - low);
-      all(".g svg *", table).forEach(function (mark) {
-        ["x", "x1", "x2", "cx", "width"].forEach(function (name) {
-          const now = mark.getAttribute(name);
-          if (now && now.endsWith("%")) { mark.setAttribute(name, (parseFloat(now) * size + (name === "width" ? 0 : shift)).toFixed(2) + "%"); }
-        });
-        if (at && mark.classList.contains("grid")) { mark.remove(); }
-      });
-      table.dataset.scale = low + " " + high;
-    });
-  }
   all("table.sortable:not(.unheaded)").forEach(function (table) {
     const further = table.closest("#ranks") ? all("#ranks table.unheaded") : [];
     all("thead th", table).forEach(function (head, column) {
@@ -47,7 +31,6 @@
         const sample = number(table.tBodies[0].rows[0].cells[column].textContent.trim());
         const before = head.getAttribute("aria-sort");
         const down = before ? before === "ascending" : sample !== null && column > 0;
-        if (further.length) { scaled([table, ...further]); }
         further.splice(0).forEach(function (other) { table.tBodies[0].append(...other.tBodies[0].rows); other.remove(); });
         all("#ranks .cutline, #ranks .fold").forEach(function (one) { if (table.closest("#ranks")) { one.hidden = true; } });
         all("th[aria-sort]", table).forEach((one) => one.removeAttribute("aria-sort"));

@@ -366,7 +366,7 @@ def verdict_means() -> dict[str, str]:
         "other ranking": _("Their scores do not rise with what the others say of the same work."),
         "bunched": _("Their scores lie closer together than the work they read."),
         "too few scores to tell": _(
-            "Whether they rank the work in the same order as the others: their scores cannot tell."
+            "Their scores do not show whether they rank the work as the others do."
         ),
         "consistent": _("Their scores rise with what the others say of the same work, beyond chance."),
     }
