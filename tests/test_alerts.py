@@ -146,7 +146,8 @@ def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
     assert expected, "the demo must have some for this test to say anything"
     assert (found.where or "").split(", ") == [one.object for one in decision.standings if one.object in dict(expected)]
     for label, name in expected:
-        assert f"{label} is {status[label]} only with {name}." in found.message
+        held = {"in": "in only thanks to", "out": "out only because of"}[status[label]]
+        assert f"{label} is {held} {name}." in found.message
 
 
 def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:

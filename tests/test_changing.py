@@ -230,7 +230,7 @@ def test_where_the_same_change_of_any_score_does_the_same_no_assessor_is_named()
             assert turned != {with_score(decision, found.scores[0].assessment, found.scores[0].score)}
             any_of += 1
         elif parsed is not None:
-            assert parsed[3] in {one.assessor for one in found.scores}
+            assert parsed[3].removeprefix("assessor ") in {one.assessor for one in found.scores}
             one_of += 1
     assert any_of
     assert one_of
@@ -241,7 +241,7 @@ def test_the_finding_turns_what_it_says_and_nothing_smaller_does(method: str) ->
     panel = random_panel(6, 9, 4, 16)
     decision = decided(replace(panel, score=panel.score.round()), 3, method)
     for found in what_would_change_all(decision):
-        said = r"(\S+) points? (more|less) from (any of the \w+|either of the two|\S+) would"
+        said = r"(\S+) points? (more|less) from (any of the \w+|either of the two|assessor \S+) would"
         parsed = re.match(said, found.finding)
         if parsed is None:
             assert found.finding.startswith("No other score")
@@ -251,7 +251,7 @@ def test_the_finding_turns_what_it_says_and_nothing_smaller_does(method: str) ->
             now = with_score(decision, one.assessment, one.score)
             for step in np.arange(1.0, by + 0.5):
                 for score in (one.score - step, one.score + step):
-                    is_who = parsed[3] == one.assessor or " of the " in parsed[3]
+                    is_who = parsed[3] == f"assessor {one.assessor}" or " of the " in parsed[3]
                     is_meant = step == by and is_who and (score > one.score) == (parsed[2] == "more")
                     if is_meant:
                         assert with_score(decision, one.assessment, score) != now

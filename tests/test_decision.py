@@ -1,6 +1,7 @@
 """Decisions: three groups, lots that can be repeated, grades with their chances."""
 
 import itertools
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,10 +64,9 @@ def test_places_that_plain_averages_give_to_others_are_counted_however_a_tie_is_
         if found.tied:
             assert set(found.kept) == tied & ours
             assert found.left == places - len(always)
-            words = decision.averages_words()
-            if found.least:
-                here = words.partition("; here ")[2]
-                assert {one for one in tied if one in here} == set(found.kept)
+            last = decision.averages_words().rstrip(".").rpartition(". ")[2]
+            assert last.endswith(f" would tie for place {places}")
+            assert {one for one in average if re.search(rf"\b{one}\b", last.partition(" would")[0])} == tied
         seen.add((found.least == found.most, bool(found.tied)))
     assert len(seen) > 2, seen
 

@@ -76,10 +76,10 @@ def test_the_panel_ticks_the_method_where_the_scores_support_another() -> None:
     assert "□ the method of this report (calibration with confidence)" in said
     other = eh.decide(eh.rank(eh.refine(report.fit.panel, shrink=True), top=10), 10)
     counts = f"{10 - len(other.inside)} places are open to {len(other.undecided)}"
-    asked = f"then {counts}; its own report is signed instead (annex C says how to make it)"
-    assert f"□ the other method (calibration with confidence, pulled towards the mean), {asked}" in said
+    asked = f"not signed here but on its own report (annex C says how); {counts} by it"
+    assert f"□ the other method (calibration with confidence, pulled towards the mean): {asked}" in said
     evidence = page[page.index('id="evidence"') : page.index('id="record"')]
-    assert "FILE shrink=True</code> takes it" in evidence
+    assert "FILE shrink=True</code> uses it" in evidence
     assert "shrink=True" not in said
     assert "7 open places tick who gets them, under Open above" in said
     assert 'id="decision" aria-label="Decision" class="ticking"' in page
@@ -205,16 +205,16 @@ def test_where_objects_are_many_every_annex_has_its_pages_and_a_head_that_names_
     page = render(PAGES["many"]())
     heads = {
         "every": "annex A, all objects",
-        "assessors": "annex B, assessors",
-        "evidence": "annex C, evidence",
-        "record": "annex D, minutes",
+        "assessors": "annex B to D",
+        "evidence": "annex B to D",
+        "record": "annex B to D",
     }
     at = page.index('id="decision"')
     for section, words in heads.items():
         head = re.search(rf'@page annex-{section} {{ @top-left {{ content: "([^"]*)"', page)
         assert head
         assert re.sub(r"\\([0-9a-f]+) ", lambda code: chr(int(code[1], 16)), head[1]).endswith(f", {words}")
-        assert f"#{section} {{ page: annex-{section}; }}" in page
+        assert f"#{section} {{ page: annex-{'every' if section == 'every' else 'assessors'}; }}" in page
         at = page.index(f'<section id="{section}"', at)  # in the order of the letters
     assert "page: annex-" not in render(PAGES["demo"]())
 

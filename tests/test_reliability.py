@@ -472,5 +472,5 @@ def test_odd_verdicts_no_more_than_chance_gives_are_said_to_be_that(odd: int, co
     verdicts: list[Verdict] = ["erratic" if at < odd else "consistent" for at in range(count)]
     assessors = tuple(AssessorFit(f"A{at}", 9, verdict) for at, verdict in enumerate(verdicts))
     said = replace(eh.reliability(eh.calibrate(eh.demo())), assessors=assessors).sentences()[-1]
-    assert ("about as many as chance alone would give" in said) == is_chance
+    assert (said.endswith(" (may be chance).")) == is_chance
     assert said.count("A0") == 1
