@@ -393,7 +393,7 @@ def test_what_if_is_undone_done_again_and_saved_with_a_reason(walk: Any) -> None
     page.select_option("#without", "Kaur")
     page.click("text=Apply")
     tab.heading("Without Kaur, ")
-    page.locator("#score_of").select_option(label="P32, Jansen: 59")
+    page.locator("#score_of").select_option(label="P32 by Jansen: 59")
     page.fill("#score", "61")
     page.click("text=Apply")
     tab.heading("Without Kaur and with 61 from Jansen for P32, 2 of the first 10 change, and 1 of 3 is no longer in")
@@ -539,7 +539,7 @@ def whole_way(tab: Walk, folder: Path, look: Callable[[], None]) -> bytes:
 
 def is_report(content: bytes) -> bool:
     """Say whether this is the report on the panel as it was corrected."""
-    return content.startswith(b"<!DOCTYPE html>") and b"18 compete for" in content
+    return content.startswith(b"<!DOCTYPE html>") and b"1 of the other 7 places given by the panel" in content
 
 
 def fits(tab: Walk) -> None:
