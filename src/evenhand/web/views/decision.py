@@ -365,9 +365,7 @@ def verdict_means() -> dict[str, str]:
         "erratic": _("Their scores scatter about what the others say more than chance explains."),
         "other ranking": _("Their scores do not rise with what the others say of the same work."),
         "bunched": _("Their scores lie closer together than the work they read."),
-        "too few scores to tell": _(
-            "Their scores do not show whether they rank the work as the others do."
-        ),
+        "too few scores to tell": _("Their scores do not show whether they rank the work as the others do."),
         "consistent": _("Their scores rise with what the others say of the same work, beyond chance."),
     }
 
