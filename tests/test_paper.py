@@ -73,11 +73,11 @@ def test_the_panel_ticks_the_method_where_the_scores_support_another() -> None:
     page = render(report)
     assert report.supported.method != report.fit.method
     said = form_in(page)
-    assert "□ the method of this report (calibration with confidence)" in said
+    assert "Decided by the method of this report." in said
     other = eh.decide(eh.rank(eh.refine(report.fit.panel, shrink=True), top=10), 10)
-    counts = f"{10 - len(other.inside)} places are open to {len(other.undecided)}"
-    asked = f"not signed here but on its own report (annex C says how); {counts} by it"
-    assert f"□ the other method (calibration with confidence, pulled towards the mean): {asked}" in said
+    counts = f"{len(other.undecided)} are open for {10 - len(other.inside)} places"
+    asked = f"To decide by the other, by which {counts}, do not sign here but on its own report; annex C says how"
+    assert asked in said
     evidence = page[page.index('id="evidence"') : page.index('id="record"')]
     assert "FILE shrink=True</code> uses it" in evidence
     assert "shrink=True" not in said
@@ -115,7 +115,7 @@ def test_those_who_compete_are_ticked_where_they_stand_on_the_first_sheet_or_in_
     page = render(many)
     assert len(many.verdict.undecided) > 48
     left, competing = many.verdict.left, len(many.verdict.undecided)
-    asked = f"tick {left} of the {competing}, □ beside Open in annex A, from page 2; ticked in all ____"
+    asked = f"tick {left} of the {competing} boxes beside Open in annex A, from page 2; ticked in all ____"
     assert f"{left} open places {asked}" in form_in(page)
     annex = page[page.index(ANNEX) : page.index('id="assessors"')]
     assert annex.count('<i class="box"></i>') == len(many.verdict.undecided)
@@ -132,7 +132,7 @@ def test_the_annex_has_boxes_to_tick_though_the_first_sheet_has_every_row() -> N
     first = page[page.index('<section id="ranks"') : page.index('<div class="paper form">')]
     assert all(first.count(f">{one.place}</td>") for one in report.verdict.standings)
     assert "annex has them" not in first
-    assert "□ beside Open in annex A" in form_in(page)
+    assert "boxes beside Open in annex A" in form_in(page)
     annex = page[page.index(ANNEX) : page.index('id="assessors"')]
     assert annex.count('<i class="box"></i>') == len(report.verdict.undecided) > 10
 

@@ -602,7 +602,7 @@ def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
     monkeypatch.setattr("evenhand.answers.alerts._LINES", 1)  # as where many statuses hang on somebody
     chair.post(f"/panels/{demo}/choices", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
     page = re.sub(r"</?a\b[^>]*>", "", seen(chair, f"/panels/{demo}/").content.decode())
-    assert "<b>In now, but beyond place 10 without one assessor:</b> P23 (without Dubois)." in page
+    assert "<b>In only thanks to one assessor:</b> P23 (rank 11 without Dubois)." in page
     page = text(seen(chair, f"/panels/{demo}/what-if"))
     for words in ("Without Dubois P23 is in only thanks to Dubois.", "Without Kaur P39 is out only because of Kaur."):
         assert words in page

@@ -226,19 +226,22 @@ def all_clear(
         return ""
     panel = fit.panel
     looked = [
-        (panel.n_assessments <= LARGEST and fit.model.why_not("refit") is None, phrase("scores far from all others")),
+        (
+            panel.n_assessments <= LARGEST and fit.model.why_not("refit") is None and not len(fit.model.outlying),
+            phrase("scores far from all others"),
+        ),
         (decision is not None and bool(deletions), phrase("what hangs on one assessor")),
         (decision is not None and comparison is not None, phrase("what other methods decide")),
         (decision is not None, phrase("thin evidence and ties at the line")),
         (comparison is not None and panel.confidence != "none", phrase("what declared confidence is worth")),
     ]
     things = [words for is_so, words in looked if is_so]
-    outlying = len(fit.model.outlying)
+    outlying = [_place(panel, at) for at in fit.model.outlying.tolist()]
     said = [_nothing_found(found, decision, bool(deletions) and looked[0][0])]
     if things:
         said.append(phrase("Looked at: {things}.", things="; ".join(things)))
     if outlying:
-        said.append(phrase("{scores} far from the others: see the notes.", scores=count_of(outlying, "score")))
+        said.append(phrase("Far from all others: {scores}.", scores=name_some(outlying, _LINES)))
     return " ".join([*said, _named_notes(found)]).strip()
 
 
@@ -635,6 +638,7 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
             )
             if some
         ]
+    lines.append(("", phrase("Named are those who would cross the line; others may become open.")))
     yield Alert(
         "check",
         "hangs_on_assessor",
@@ -656,8 +660,9 @@ def _decisive(standing: Standing, held: Sequence[tuple[str, int]]) -> tuple[str,
 
 
 def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: str) -> str:
-    who = [assessor for assessor, _ in held[one.object]]
-    return f"{called(one.object, noun)} ({called_some(who, 'assessor', 2)})"
+    who, place = _decisive(one, held[one.object])
+    told = {"object": called(one.object, noun), "rank": f"{place:,}", "who": called(who, "assessor")}
+    return phrase("{object} (rank {rank} without {who})", **told)
 
 
 def _hangs(one: Standing, who: str, noun: str) -> str:

@@ -243,9 +243,9 @@ class Reliability(frames.Shown):
             (first, count), *others = ways.items()
             said.append(
                 phrase(
-                    "For dependable results {values} need {assessors} for each {thing}{others}; it has {now}.",
+                    "Each {thing} has {now}. For dependable results {values} would need {count}{others}.",
                     values=of[first],
-                    assessors=count_of(count, "assessor"),
+                    count=f"{count:,}",
                     thing=term(self.panel.noun),
                     others="".join(f", {of[name]} {more:,}" for name, more in others),
                     now=_now(self.panel),
@@ -282,7 +282,8 @@ class Reliability(frames.Shown):
 def _now(panel: Panel) -> str:
     """Return how many scores an object has, in words."""
     least, most = int(panel.object_assessments.min()), int(panel.object_assessments.max())
-    return f"{most:,}" if least == most else phrase("{least} to {most}", least=f"{least:,}", most=f"{most:,}")
+    scores = count_of(most, "score")
+    return scores if least == most else phrase("{least} to {most}", least=f"{least:,}", most=scores)
 
 
 def _percents(shares: Table) -> list[int]:
@@ -326,9 +327,9 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False) 
             else phrase("{count} assessors are consistent with the others", count=f"{consistent:,}")
         )
     order = {
-        "erratic": phrase("erratic (scores that scatter): {names}"),
-        "bunched": phrase("bunched (scores close together): {names}"),
-        "other ranking": phrase("other ranking (an order unlike the others’): {names}"),
+        "erratic": phrase("{names}: scores that scatter"),
+        "bunched": phrase("{names}: scores close together"),
+        "other ranking": phrase("{names}: an order unlike the others’"),
     }
     told += [
         words.format(names=called_some(who[verdict], "assessor")) for verdict, words in order.items() if verdict in who

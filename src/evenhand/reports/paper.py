@@ -11,7 +11,7 @@ from evenhand.answers.alerts import Alert
 from evenhand.answers.decision import Decision
 from evenhand.models.fit import Fit, method_name
 from evenhand.reports import blocks
-from evenhand.words import count_of, is_or_are
+from evenhand.words import count_of
 
 TICKED_LONG: Final = 10
 """Up to this many names of a status stand on the first sheet where they take a line each."""
@@ -119,13 +119,13 @@ def form_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], top: i
 def _instead(decision: Decision, other: Decision, asked: str) -> str:
     """Return what is open by another method, and which report has that."""
     if all(getattr(decision, one) == getattr(other, one) for one in ("inside", "undecided")):
-        return "it decides the same"
-    said = "no place is open by it"
+        return "The other method decides the same."
+    said = "no place is open"
     if other.undecided:
-        places = f"{count_of(other.left, 'place')} {is_or_are(other.left)}"
-        said = f"{places} open to {len(other.undecided):,} by it"
+        said = f"{len(other.undecided):,} are open for {count_of(other.left, 'place')}"
     annex = "annex C" if decision.fit.is_calibrated else "the annex"
-    return f"not signed here but on its own report ({annex} says how); {said}" if asked else said
+    how = f"; {annex} says how to have it made" if asked else ""
+    return f"To decide by the other, by which {said}, do not sign here but on its own report{how}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ def _form(form: Form) -> float:
     """Return the height of what the panel fills in, with the line for signatures."""
     used = 56.0 + 24 * len(form.scores) + (46 if form.divided else 0)
     if form.methods:
-        used += 21 + 19 * _lines(f"{form.methods[1]}, {form.instead}", 11.7, _WIDTH - _ASKED)
+        used += 2 + 19 * _lines(f"the method of this report. {form.instead}", 11.7, _WIDTH - _ASKED)
     if form.open:
         used += 19
     return used + (24 if form.open or form.methods or form.divided or form.scores else 0)
