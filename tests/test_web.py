@@ -1062,7 +1062,7 @@ def test_the_help_says_of_each_method_whether_standards_are_taken_out(chair: Any
         "Calibration without confidence Each assessor’s standard is taken out; all scores count alike.",
         "Confidence-weighted averaging Standards are not taken out; surer scores count more.",
         "Simple averaging Standards are not taken out; all scores count alike.",
-        "Whether they rank the work in the same order as the others: their scores cannot tell.",
+        "Their scores do not show whether they rank the work as the others do.",
     ):
         assert words in page
 
