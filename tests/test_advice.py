@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 import evenhand as eh
-from evenhand.answers.advice import NOTHING, THIN, Advice, advise, applicable, changes
+from evenhand.answers.advice import NOTHING, THIN, Advice, Recommendation, advise, applicable, changes
 from evenhand.answers.heldout import HeldOut, held_out, held_out_predictions
+from evenhand.answers.support import supported
 from evenhand.models.additive import METHODS
 from evenhand.models.bounded import Bounded, Logarithm
 from evenhand.models.fit import Fit
@@ -152,7 +153,7 @@ def test_a_richer_model_that_would_not_change_the_ranking_is_not_advised(fits: d
     found = advise_on({**fits, rich: fits["cwc"]}, {**dict.fromkeys(fits, NOISY - 1.0), rich: NOISY})
     assert found.recommendation.method == "cwc"
     assert "the ranking would be the same" in found.recommendation.reason
-    assert "better by 1 per score, and no object changes places" in found.recommendation.reason
+    assert "better by 1 in log probability per score, and no object changes places" in found.recommendation.reason
 
 
 def test_a_method_whose_squared_errors_are_clearly_larger_is_not_advised_however_probable_its_predictions(
@@ -167,6 +168,47 @@ def test_a_method_whose_squared_errors_are_clearly_larger_is_not_advised_however
         found = advise(fits, predicted, np.ones(COUNT, dtype=bool))
         assert found.recommendation.method == advised
         assert found.behind["sa"] == (0.0, 0.0)
+
+
+def test_averages_that_leave_the_order_as_it_is_but_are_far_less_sure_of_it_do_not_take_the_place_of_calibration() -> (
+    None
+):
+    """Everybody scored everything, so that biases cancel out of differences, which averages take for noise."""
+    scores = [62.0, 58, 70, 71, 66, 75, 55, 49, 68, 80, 70, 83]
+    panel = Panel.from_arrays(np.repeat(np.arange(4), 3), [0, 1, 2] * 4, scores)
+    average, calibrated = eh.simple_average(panel), eh.calibrate(panel)
+    found = changes(average, calibrated)
+    assert not found.moved
+    assert found.matters
+    compared = eh.compare(panel)
+    assert compared.recommendation.method == "iba"  # which is cwc without declared confidence
+    assert supported(calibrated, compared).method == "cwc"
+    assert supported(average, compared).method == "iba", "the same values, and not as sure of them"
+
+
+def test_a_simpler_method_that_predicts_clearly_worse_is_not_supported_beside_the_one_used() -> None:
+    panel = eh.simulate_panel(30, 8, 4, seed=3, bounds=None).panel
+    fit, compared = eh.calibrate(panel), eh.compare(panel, candidates=[])
+    behind = next(row for row in compared.methods if row.method == "sa")
+    assert behind.loo_behind is not None
+    assert behind.loo_behind_error is not None
+    assert behind.loo_behind > 2 * behind.loo_behind_error
+    found = supported(fit, replace(compared, recommendation=Recommendation("sa", "the ranking would be the same.")))
+    assert found.method == "cwc"
+    assert "predicts held-out scores clearly better than “simple averaging”" in found.reason
+
+
+def test_averages_that_are_supported_are_not_said_to_be_best_and_nothing_is_said_of_biases(
+    fits: dict[str, Fit | None],
+) -> None:
+    loss = 0.05 + 0.5 * TURNS
+    found = advise_on(fits, {"sa": NOISY - loss, "cwa": NOISY - 1.0, "iba": NOISY - 1.0, "cwc": NOISY})
+    assert found.recommendation.method == "sa"
+    assert "bias" not in found.recommendation.reason
+    assert found.recommendation.reason.startswith(
+        "no method predicts held-out scores clearly better than simple averaging: the best, calibration with "
+        "confidence, is ahead by 0.05 in log probability per score, standard error 0.0"
+    )
 
 
 def test_z_scores_are_shown_and_never_advised(fits: dict[str, Fit | None]) -> None:

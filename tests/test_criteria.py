@@ -334,13 +334,24 @@ def test_confidences_in_different_proportions_give_dense_generalised_least_squar
     assert np.abs(alone.values.estimate - found.combined.values.estimate).max() > 0.01
 
 
-def test_the_covariance_between_criteria_has_the_highest_restricted_likelihood() -> None:
-    panel = some_panel(13, decades=1.0)
-    found = calibrate_criteria(panel)
+SLOW: dict[str, float] = {"n_objects": 12, "n_assessors": 5, "count": 2, "missing": 0.2, "rho": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("seed", "options"),
+    [(13, {"decades": 1.0}), (381, SLOW), (712, SLOW), (424, SLOW)],
+    ids=["three criteria", "a mixed step without an answer", "another", "a mixed step to perfect agreement"],
+)
+def test_the_covariance_between_criteria_has_the_highest_restricted_likelihood(
+    seed: int, options: dict[str, float]
+) -> None:
+    panel = some_panel(seed, **options)
+    found = calibrate_criteria(panel, correlated=True)
+    assert not any(note.kind == "drawn" for note in found.combined.notes)
     dense, sigma = Dense(panel, found.criteria), found.correlation.covariance
     best = dense.restricted_likelihood(sigma)
     step = 1e-3
-    for k in range(3):
+    for k in range(len(sigma)):
         for m in range(k + 1):
             heights = []
             for sign in (-1, 1):

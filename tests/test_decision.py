@@ -65,10 +65,26 @@ def test_places_that_plain_averages_give_to_others_are_counted_however_a_tie_is_
             assert set(found.kept) == tied & ours
             assert found.left == places - len(always)
             last = decision.averages_words().rstrip(".").rpartition(". ")[2]
-            assert last.endswith(f" would tie for place {places}")
+            assert last[0].isupper()
+            assert re.search(rf" would tie for (place|places \d (and|to)) {places}$", last)
             assert {one for one in average if re.search(rf"\b{one}\b", last.partition(" would")[0])} == tied
         seen.add((found.least == found.most, bool(found.tied)))
     assert len(seen) > 2, seen
+
+
+@pytest.mark.parametrize(
+    ("seed", "places", "tied"), [(6, 32, "one of them out of {who}, which"), (40, 31, "2 of them out of {who}, which")]
+)
+def test_who_ties_by_plain_averages_is_not_counted_with_those_who_are_named_by_a_mark(
+    seed: int, places: int, tied: str
+) -> None:
+    decision = eh.decide(eh.rank(eh.calibrate(eh.simulate_panel(120, 12, 3, seed=seed).panel), draws=20), places)
+    unlike = decision.unlike_averages
+    who = re.escape("objects ") + r"[\d, ]+ and \d+"
+    said = decision.averages_words()
+    assert said.startswith(f"By plain averages {unlike.count} of the first {places} would be others, ")
+    assert re.search(tied.format(who=who), said)
+    assert unlike.most == len(unlike.leaving) + unlike.left
 
 
 def test_a_lottery_fills_the_open_places_and_can_be_repeated_from_a_file_in_any_order() -> None:
@@ -110,6 +126,8 @@ def test_a_panel_chooses_among_the_open_alone_for_a_reason_and_no_estimate_moves
         (one.value, one.status, one.chance) for one in decision.standings
     ]
     words = made.choice_words()
+    everyone = [one.object for one in made.standings if one.status == "in" or one.chosen]
+    assert f"All {len(everyone)} who have a place: objects {', '.join(everyone)}." in words
     assert words.endswith("Reason: Both were heard. Decided by the panel.")
     left = decision.left - 2
     assert ("free" in words) == (left > 0)

@@ -15,13 +15,13 @@ from scipy import optimize, stats
 
 import evenhand as eh
 from evenhand.answers.heldout import held_out
-from evenhand.errors import InputError
+from evenhand.errors import InputError, SolveError
 from evenhand.models.ordinal import Laplace, Ordinal, code_categories
 from evenhand.models.setting import Work
 from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import connectivity
 from evenhand.solve.priors import CentredSolver, PriorGraph, PriorSolver
-from panels import random_panel, refined_of
+from panels import drawn_pairs, random_panel, refined_of
 
 Floats = NDArray[np.float64]
 
@@ -311,6 +311,24 @@ def test_what_does_not_go_with_categories_is_refused(case: str) -> None:
     options, message = REFUSED[case]
     with pytest.raises(InputError, match=message):
         refine(panel_of("two"), **options)
+
+
+def test_spreads_that_have_no_end_are_refused_and_wide_ones_that_scores_tell_are_not() -> None:
+    objects, assessors = [0, 0, 3, 2, 1, 2, 1], [3, 1, 0, 3, 1, 2, 3]  # assessor 3 gives nothing but 0, the others 5
+    panel = Panel.from_arrays(objects, assessors, [0.0, 5.0, 5.0, 0.0, 5.0, 5.0, 0.0])
+    with pytest.raises(SolveError, match=r"Which assessors have which categories .* give bias_sd"):
+        eh.refine(panel, ordinal="probit")
+    sd = eh.refine(panel, ordinal="probit", bias_sd=2.0).values.sd
+    assert sd is not None
+    assert (sd > 1).all()
+    generator = np.random.default_rng(1)
+    first, second = drawn_pairs(generator, 80, 8, 4)
+    latent = generator.normal(size=80)[first] + 0.03 * generator.normal(size=first.size)
+    clear = Panel.from_arrays(first, second, np.digitize(latent, [-1, -0.3, 0.3, 1]) + 1.0)
+    table = eh.refine(clear, ordinal="probit", bias_sd=0).model.tables["variances"]
+    assert table is not None
+    told = table.columns()
+    assert 10 < told["lower"][0] < told["upper"][0] < 100, "the spread of values is 33 times the noise"
 
 
 def test_scores_that_are_no_categories_are_refused() -> None:

@@ -353,7 +353,11 @@ def test_groups_have_reliability_when_shrunk_alone() -> None:
     found = reliability(eh.calibrate(groups, per_component=True))
     assert set(estimates(found.reliabilities)) == {"averages", "shrunk"}
     assert {note.kind for note in found.notes} == {"joined_by_priors", "not_comparable"}
-    assert "of values pulled towards the mean" in found.sentence
+    assert found.sentence.endswith(
+        "noise, if the groups are equally good and their assessors equally strict on the whole."
+    )
+    assert any("the method used does not compare groups" in note.message for note in found.notes)
+    assert any("of their group" in one or "Within each group" in one for one in found.sentences())
 
 
 def test_criteria_are_looked_at_together() -> None:
@@ -381,7 +385,7 @@ def test_what_else_a_model_assumes_is_left_out_and_said(assumed: dict[str, Any])
     panel = eh.simulate_panel(24, 6, 3, seed=4).panel
     found = reliability(eh.refine(panel, **assumed))
     assert estimates(found.shares) == pytest.approx(estimates(reliability(eh.calibrate(panel)).shares))
-    assert any("without what else the model assumes" in str(note) for note in found.notes)
+    assert any("and assumes nothing else" in str(note) for note in found.notes)
 
 
 def test_a_fit_on_a_cluster_is_refused() -> None:

@@ -60,15 +60,20 @@ def pairs_of(chair: Any, address: str) -> list[tuple[str, str]]:
     return [(row["assessor"], row["object"]) for row in csv.DictReader(io.StringIO(file))]
 
 
-def mean_sd(pairs: list[tuple[str, str]], points: float) -> float:
-    """Return the mean sd of calibrated values by brute force: least squares, biases weighted to zero by readings."""
+def sds_of(pairs: list[tuple[str, str]], points: float) -> dict[str, float]:
+    """Return the sd of each calibrated value by brute force: least squares, biases weighted to zero by readings."""
     objects, assessors = (sorted({pair[at] for pair in pairs}) for at in (1, 0))
     design = np.zeros((len(pairs) + 1, len(objects) + len(assessors)))
     for row, (who, label) in enumerate(pairs):
         design[row, objects.index(label)] = design[row, len(objects) + assessors.index(who)] = 1
         design[-1, len(objects) + assessors.index(who)] += 1
     covariance = np.linalg.inv(design[:-1].T @ design[:-1] + 1e9 * np.outer(design[-1], design[-1]))
-    return float(points * np.sqrt(np.diag(covariance)[: len(objects)]).mean())
+    return dict(zip(objects, (points * np.sqrt(np.diag(covariance)[: len(objects)])).tolist(), strict=True))
+
+
+def mean_sd(pairs: list[tuple[str, str]], points: float) -> float:
+    """Return the mean sd of calibrated values."""
+    return float(np.mean(list(sds_of(pairs, points).values())))
 
 
 @pytest.fixture(scope="module")
@@ -96,13 +101,34 @@ def test_the_plan_is_that_of_the_command_line(chair: Any, plan: str, tmp_path: P
         assert one["assessor"] in text(page)
 
 
+def test_what_a_drop_out_costs_is_said_of_those_who_lose_a_reader_too(chair: Any) -> None:
+    sides = {"objects": "\n".join(f"P{at}" for at in range(12)), "assessors": "Ana\nBen\nCleo\nDan\nEva\nFay"}
+    made_now = made(chair, **sides, per_object="3", conflicts="")
+    pairs, now = pairs_of(chair, made_now), text(shown(chair, made_now))
+    means, costs = {}, {}
+    for who in sides["assessors"].split():
+        sds = sds_of([pair for pair in pairs if pair[0] != who], 8.0)
+        means[who], costs[who] = np.mean(list(sds.values())), max(sds[label] for one, label in pairs if one == who)
+    told = re.search(
+        r"expect ±([\d.]+) on average instead of ±[\d.]+; up to ±([\d.]+) for the (\S+) objects that lose a reader", now
+    )
+    assert told is not None
+    assert told[1] == f"{1.645 * max(means.values()):.1f}"
+    dearest = [max(costs.values()), costs[max(means, key=lambda who: means[who])]]
+    assert float(told[2]) in {round(1.645 * cost, 1) for cost in dearest}
+    assert told[3] == "6"
+    assert float(told[2]) > float(told[1])
+
+
 def test_what_to_expect_is_what_least_squares_give(chair: Any, plan: str) -> None:
     page, pairs = shown(chair, plan), pairs_of(chair, plan)
     assert len(pairs) == 24
     assert not {("Adeyemi", "P03"), ("Brandt", "P01")} & set(pairs)
     expected = f"±{1.645 * mean_sd(pairs, 8.0):.1f}"
     assert f"{expected} points" in heading(page)
-    assert "One score alone is within ±13.2 points nine times in ten;" in text(page)
+    assert "If one score is typically off by 8.0 points, as was given, it is within ±13.2 nine times in ten;" in text(
+        page
+    )
     assert f"the value of an object with 2 readers within {expected}." in text(page)
     assert 'class="stack narrow"' not in page.content.decode()  # which only phones show
 

@@ -18,7 +18,7 @@ from evenhand.models.fit import Fit
 from evenhand.models.refined import Refinements
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import AT_ONCE
-from evenhand.words import called, count_of, sentence
+from evenhand.words import called, count_of
 
 THIN: Final = 10
 """With fewer scores than this that others can predict, or fewer degrees of freedom than half of it, none is advised."""
@@ -31,7 +31,12 @@ CLEARLY, BY = 2.0, 0.01
 errors, and more than this part of their mean."""
 
 SURE, UNSURE = 0.9, 0.75
-"""It matters where one method is as sure as this of the order of two objects, and another less sure than that."""
+CERTAIN: Final = 0.99
+"""It matters where one method is sure of the order of two objects, and another unsure; or one certain, and another not
+even sure."""
+
+_TIED: Final = 1e-6
+"""Of methods that are as close as this in mean log probability, the first is the best."""
 
 NEIGHBOURS: Final = 0.05
 """And where an object moves by this part of all places or more."""
@@ -115,7 +120,8 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     log probability is within one standard error of the best's (Breiman's rule), the difference, score by score, being
     not more than twice its own standard error; differences that are next to nothing in all do not count. A simpler one
     still takes its place if the difference does not matter: if no object moves by a twentieth of all places, and there
-    are no two objects of whose order one of the methods is 90% sure and the other less than 75%.
+    are no two objects of whose order one of the methods is 90% sure and the other less than 75%, or one 99% and the
+    other less than 90%.
 
     One method is simpler than another if it assumes part of what the other does: nothing but averages, biases, or
     refinements besides. Of rivals, such as weights by confidence and equal ones, heavy tails and scales, a bounded
@@ -148,7 +154,8 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
         return Advice(Recommendation(None, _THIN), behind)
     squares = {method: np.square(predicted[method].error[predictable]) for method in offered}
     sound = [one for one in offered if not any(_is_clearly_larger(squares[one], squares[two], loss) for two in offered)]
-    best = max(sound, key=lambda method: float(scores[method].mean()))
+    highest = max(float(scores[method].mean()) for method in sound)
+    best = next(method for method in sound if float(scores[method].mean()) > highest - _TIED)
     assumed = {method: _assumed(method, known[method]) for method in sound}
     chosen = _simplest(assumed, best, scores, loss)
     for simpler in [method for method in sound if assumed[method] < assumed[chosen]]:
@@ -156,8 +163,8 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
         if not change.matters:
             same = "much the same" if change.moved else "the same"
             reason = (
-                f"{known[simpler].name} is simpler, and the ranking would be {same}: {known[chosen].name} "
-                f"predicts held-out scores better by {loss(scores[chosen] - scores[simpler])[0]:.2g} per score, and "
+                f"{_named(known[simpler])} is simpler, and the ranking would be {same}: {_named(known[chosen])} "
+                f"predicts held-out scores better by {_loss(loss(scores[chosen] - scores[simpler])[0])}, and "
                 f"{change.in_words}."
             )
             return Advice(Recommendation(simpler, reason + _aside(first, best, fits, behind)), behind)
@@ -225,8 +232,8 @@ class Change:
     methods
         What the two methods are called.
     telling
-        Two objects of whose order one of the methods is sure and the other is not, and by either the probability that
-        the first is better than the second; None where there are no such two.
+        Two objects of whose order one of the methods is sure and the other is unsure, or one certain and the other not
+        sure, and by either the probability that the first is better than the second; None where there are no such two.
     """
 
     moved: int
@@ -248,7 +255,7 @@ class Change:
     @property
     def in_words(self) -> str:
         """What it comes to, without a full stop."""
-        one, other = self.methods
+        one, other = (_quoted(name) for name in self.methods)
         if not self.moved:
             moves = f"no {self.noun} changes places"
         else:
@@ -277,8 +284,9 @@ def changes(simple: Fit, rich: Fit) -> Change:
     furthest = int(np.argmax(np.abs(after - before)))
     above, below = _pairs(after, groups, _OBJECTS if rich.panel.n_assessments <= _MANY else _FEWER)
     old, new = _chances(simple, above, below), _chances(rich, above, below)
-    sure, unsure = np.maximum(old, new) >= SURE, np.minimum(old, new) < UNSURE
-    tells = np.where((sure & unsure) | (old <= 1 - SURE), np.abs(new - old), 0.0)
+    most, least = np.maximum(old, new), np.minimum(old, new)
+    tell = ((most >= SURE) & (least < UNSURE)) | ((most >= CERTAIN) & (least < SURE)) | (old <= 1 - SURE)
+    tells = np.where(tell, np.abs(new - old), 0.0)
     labels, telling = rich.values.labels, None
     if tells.any():
         at = int(np.argmax(tells))
@@ -328,22 +336,50 @@ def _reason(chosen: str, best: str, losses: Mapping[str, tuple[float, float]], f
     """Return the reason for a choice, in a sentence or two."""
     name = fits[chosen].name
     behind, error = losses[chosen]
-    beside = f"{behind:.2g} per score behind {fits[best].name}, standard error {error:.2g}"
     simplest = next(iter(fits))
     if chosen == best:
         others = sorted((mean, one) for one, (mean, _) in losses.items() if fits[one].name != name)
-        second = f" (next is {fits[others[0][1]].name}, {others[0][0]:.2g} per score behind)" if others else ""
-        reason = f"{name} predicts held-out scores best{second}"
+        second = f" (next is {_named(fits[others[0][1]])}, behind by {_loss(others[0][0])})" if others else ""
+        reason = f"{_quoted(name)} predicts held-out scores best{second}"
     elif not fits[chosen].is_calibrated:
         return (
-            f"averages are as good here: the biases are small beside the noise, and {name} predicts held-out scores as "
-            f"well as anything ({beside})."
+            f"no method predicts held-out scores clearly better than {_quoted(name)}: the best, {_named(fits[best])}, "
+            f"is ahead by {_loss(behind)}, standard error {small(error)}."
         )
     else:
-        reason = f"{name} is the simplest method that predicts held-out scores about as well as the best ({beside})"
+        reason = (
+            f"{_quoted(name)} is the simplest method that predicts held-out scores about as well as the best, "
+            f"{_named(fits[best])}: it is behind by {_loss(behind)}, standard error {small(error)}"
+        )
     if chosen == simplest:
         return f"{reason}."
-    return f"{reason}. {sentence(changes(fits[simplest], fits[chosen]).in_words)}."
+    return f"{reason}. Beside {_named(fits[simplest])}, {changes(fits[simplest], fits[chosen]).in_words}."
+
+
+def small(number: float) -> str:
+    """Return a small number with two digits, or four decimals if these are fewer.
+
+    Examples
+    --------
+    >>> small(0.1257), small(0.000769), small(5.7e-05), small(2e-06)
+    ('0.13', '0.0008', '0.0001', 'less than 0.0001')
+    """
+    if 0 < abs(number) < 0.00005:
+        return "less than 0.0001"
+    return f"{number:.2g}" if abs(number) >= 0.01 or not number else f"{number:.4f}".rstrip("0")
+
+
+def _loss(mean: float) -> str:
+    return f"{small(mean)} in log probability per score"
+
+
+def _named(fit: Fit) -> str:
+    return _quoted(fit.name)
+
+
+def _quoted(name: str) -> str:
+    """Return the name of a method for a sentence: in quotation marks where it has a comma."""
+    return f"“{name}”" if "," in name else name
 
 
 def _aside(first: str, best: str, fits: Mapping[str, Fit | None], behind: Mapping[str, tuple[float, float]]) -> str:
@@ -355,7 +391,7 @@ def _aside(first: str, best: str, fits: Mapping[str, Fit | None], behind: Mappin
     fit = fits[first]
     if fit is not None and not fit.model.is_offered:
         said.append(
-            f"The {fit.name} predict held-out scores better still, by {behind[best][0]:.2g} per score, but "
+            f"The {fit.name} predict held-out scores better still, by {small(behind[best][0])} per score, but "
             "cannot say how sure they are."
         )
     return "".join(f" {one}" for one in said)

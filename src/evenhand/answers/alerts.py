@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -14,6 +15,7 @@ from evenhand.answers.decision import Decision, Standing, in_order
 from evenhand.answers.heldout import BRIDGE, leverages
 from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError
+from evenhand.look import status_word
 from evenhand.models.additive import CWC
 from evenhand.models.fit import Fit
 from evenhand.models.noise import noise_floor
@@ -198,8 +200,10 @@ def alerts(
         found += _supported(decision, comparison)
         found += _thin(decision)
         found += _tie(decision)
+    elif not fit.connectivity.is_connected:
+        found += _supported_in_groups(fit, comparison)
     found += _agreement(fit, decision)
-    found += _confidence(fit, comparison, any(one.kind == "other_method" for one in found))
+    found += _confidence(fit, comparison, next((one for one in found if one.kind == "other_method"), None))
     found += _beyond(fit)
     order = ("stop", "check", "note")
     return sorted(found, key=lambda one: order.index(one.level))
@@ -224,28 +228,47 @@ def all_clear(
     """
     if any(one.level != "note" for one in found):
         return ""
+    from evenhand.answers.support import worth_of_confidence
+
     panel = fit.panel
     looked = [
         (
             panel.n_assessments <= LARGEST and fit.model.why_not("refit") is None and not len(fit.model.outlying),
             phrase("scores far from all others"),
         ),
-        (decision is not None and bool(deletions), phrase("what hangs on one assessor")),
+        (decision is not None and bool(deletions), phrase("who would cross the line without one assessor")),
         (decision is not None and comparison is not None, phrase("what other methods decide")),
         (decision is not None, phrase("thin evidence and ties at the line")),
-        (comparison is not None and panel.confidence != "none", phrase("what declared confidence is worth")),
+        (worth_of_confidence(comparison) is not None, phrase("what declared confidence is worth")),
     ]
     things = [words for is_so, words in looked if is_so]
-    outlying = [_place(panel, at) for at in fit.model.outlying.tolist()]
-    said = [_nothing_found(found, decision, bool(deletions) and looked[0][0])]
+    outlying = [_outlying(fit, at) for at in fit.model.outlying.tolist()]
+    said = [_nothing_found([*found, *outlying], decision, bool(deletions) and looked[0][0])]
     if things:
         said.append(phrase("Looked at: {things}.", things="; ".join(things)))
     if outlying:
-        said.append(phrase("Far from all others: {scores}.", scores=name_some(outlying, _LINES)))
+        said.append(
+            phrase("Further off than noise explains, and so counting less: {scores}.", scores=_clauses(outlying))
+        )
     return " ".join([*said, _named_notes(found)]).strip()
 
 
-def _nothing_found(found: Sequence[Alert], decision: Decision | None, each: bool) -> str:
+def _clauses(said: Sequence[str]) -> str:
+    """Return clauses that may have commas of their own in a line; of many, the first and how many more."""
+    more = len(said) - _LINES
+    return "; ".join([*said[:_LINES], *([phrase("{count} more", count=f"{more:,}")] if more > 0 else [])])
+
+
+def _outlying(fit: Fit, at: int) -> str:
+    """Return a score that a robust fit leaves behind, and how far it is from what the fit expects."""
+    left = float(fit.residuals[at])
+    told = {"score": _place(fit.panel, at), "points": number(abs(left), 1)}
+    if left > 0:
+        return phrase("{score} ({points} points above what is expected)", **told)
+    return phrase("{score} ({points} points below what is expected)", **told)
+
+
+def _nothing_found(found: Sequence[object], decision: Decision | None, each: bool) -> str:
     """Return that nothing need be checked, without a word that notes or the decision itself contradict.
 
     ``each`` is whether every score and every assessor was looked at.
@@ -256,7 +279,9 @@ def _nothing_found(found: Sequence[Alert], decision: Decision | None, each: bool
             "Nothing was found that must be checked first: {things} are open because the scores do not separate them.",
             **told,
         )
-    return phrase("Nothing needs checking.") if found else phrase("Nothing was found that speaks against this result.")
+    if found:
+        return phrase("Nothing was found that must be checked first.")
+    return phrase("Nothing was found that speaks against this result.")
 
 
 def _named_notes(found: Sequence[Alert]) -> str:
@@ -627,7 +652,7 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         return
     decisive = [_decisive(one, held[one.object]) for one in found]
     surprise = _surprise(fit) if len(found) <= _LINES and panel.n_assessments <= LARGEST else None
-    lines = [_hanging_line(fit, one, held[one.object], surprise) for one in found[:_LINES]]
+    lines = [_hanging_line(decision, one, held[one.object], surprise) for one in found[:_LINES]]
     if len(found) > _LINES:
         inside, outside = ([one for one in found if one.status == which] for which in ("in", "out"))
         lines = [
@@ -638,7 +663,12 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
             )
             if some
         ]
-    lines.append(("", phrase("Named are those who would cross the line; others may become open.")))
+    others = phrase(
+        "Listed: who would cross the line after place {places}. Others may become open without one assessor, but would "
+        "not cross it.",
+        places=f"{decision.places:,}",
+    )
+    lines.append(("", others))
     yield Alert(
         "check",
         "hangs_on_assessor",
@@ -647,7 +677,9 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         else phrase("Check {count} statuses: each hangs on one assessor", count=f"{len(found):,}"),
         tuple(lines),
         where=name_some([one.object for one in found]),
-        remedy="`evenhand next FILE` says which further scores would settle it.",
+        remedy=f"Let one more assessor read {called_some([one.object for one in found], panel.noun, _LINES)}. "
+        "`evenhand next FILE` lists the further scores that help most, and with "
+        f"`{argument('top', decision.places)}` those that help most at the line.",
         objects=tuple(one.object for one in found),
         assessors=tuple(who for who, _place in decisive),
         reasons=tuple(_hangs(one, who, panel.noun) for one, (who, _place) in zip(found, decisive, strict=True)),
@@ -674,31 +706,39 @@ def _hangs(one: Standing, who: str, noun: str) -> str:
 
 
 def _hanging_line(
-    fit: Fit, standing: Standing, held: Sequence[tuple[str, int]], surprise: Floats | None
+    decision: Decision, standing: Standing, held: Sequence[tuple[str, int]], surprise: Floats | None
 ) -> tuple[str, str]:
     who, place = _decisive(standing, held)
-    its = called(who, "assessor")
-    is_in, panel = standing.status == "in", fit.panel
-    told = {"who": its, "before": f"{standing.place:,}", "after": f"{place:,}"}
-    said = phrase("Without the scores of {who} the rank rises from {before} to {after}.", **told)
-    if is_in:
-        said = phrase("Without the scores of {who} the rank falls from {before} to {after}.", **told)
-    own = (panel.object_index == fit.values.index_of(standing.object)) & (
-        panel.assessor_index == panel.assessors.index(who)
+    fit, panel = decision.fit, decision.fit.panel
+    assessor = panel.assessors.index(who)
+    told = {"who": called(who, "assessor"), "before": f"{standing.place:,}", "after": f"{place:,}"}
+    told["then"] = _would_be(decision, standing, assessor)
+    said = phrase("Without the scores of {who} it {then}, at rank {after} instead of {before}.", **told)
+    at = int(
+        np.argmax((panel.object_index == fit.values.index_of(standing.object)) & (panel.assessor_index == assessor))
     )
-    at = int(np.argmax(own))
     if surprise is not None and surprise[at] < _ODD:
         error = _error(fit, at)
-        off = number(abs(error), 1, in_sentence=True)
-        score = {"who": its, "score": _written(panel, panel.score[at]), "points": off}
-        odd = phrase("The {score} from {who} is {points} points below what all other scores predict", **score)
+        told["score"], told["points"] = _written(panel, panel.score[at]), number(abs(error), 1, in_sentence=True)
+        odd = phrase("The {score} from {who} is {points} points below what all other scores predict", **told)
         if error > 0:
-            odd = phrase("The {score} from {who} is {points} points above what all other scores predict", **score)
-        without = phrase("without {who} the rank rises from {before} to {after}.", **told)
-        if is_in:
-            without = phrase("without {who} the rank falls from {before} to {after}.", **told)
+            odd = phrase("The {score} from {who} is {points} points above what all other scores predict", **told)
+        without = phrase("without {who} it {then}, at rank {after} instead of {before}.", **told)
         said = f"{odd}; {without}"
     return _hangs(standing, who, panel.noun), said
+
+
+def _would_be(decision: Decision, standing: Standing, assessor: int) -> str:
+    """Return what an object would be without an assessor: open, mostly, and not what the other side of the line is."""
+    from evenhand.answers.influence import fit_without
+
+    other, then = fit_without(decision.fit, assessor), None
+    if not isinstance(other, str):
+        with suppress(EvenhandError):  # what is left may leave ranks without probabilities
+            then = next(one.status for one in decision.by(other).standings if one.object == standing.object)
+    if then is None or then == standing.status:
+        return phrase("would cross the line")
+    return phrase("would be {status}", status=status_word(then))
 
 
 def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Alert]:
@@ -722,6 +762,48 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
             doubtful=tuple(rival.gone) if rival.is_weighty else (),
             instead=rival.other,
         )
+
+
+def _supported_in_groups(fit: Fit, comparison: Comparison | None) -> Iterator[Alert]:
+    """Say whose rank within the own group is another by the method that the scores support, where that is another."""
+    if comparison is None:
+        return
+    from evenhand.answers.support import asked_by, is_clearly_better, method_means, supported
+
+    advised, groups, noun = supported(fit, comparison).method, fit.values.component, fit.panel.noun
+    other = next((row.fit for row in comparison.methods if row.method == advised), None)
+    if other is None or advised == fit.method:
+        return
+    now, then = fit.values.ranks_within(groups), other.values.ranks_within(groups)
+    moved = sorted(np.flatnonzero(now != then).tolist(), key=lambda at: -abs(int(now[at] - then[at])))
+    if not moved:
+        return
+    names = [
+        phrase(
+            "{name} has rank {now} of group {group}, not {before}",
+            name=called(fit.values.labels[at], noun),
+            now=f"{then[at]:,}",
+            before=f"{now[at]:,}",
+            group=f"{groups[at] + 1:,}",
+        )
+        for at in moved
+    ]
+    means, that = method_means(other.method, fit.panel.confidence), phrase("It is {method}", method=other.name)
+    told = {"moved": _clauses(names)}
+    yield Alert(
+        "note",
+        "other_method",
+        phrase("The scores support another method, and it changes the order within groups")
+        if is_clearly_better(other, fit)
+        else phrase("The scores slightly prefer another method, and it changes the order within groups"),
+        ((f"{that}:", f"{means}.") if means else (f"{that}.", ""), (phrase("By it {moved}.", **told), "")),
+        where=name_some([fit.values.labels[at] for at in moved]),
+        objects=tuple(fit.values.labels[at] for at in moved),
+        remedy=phrase(
+            "Say in the minutes which method decides. To use the other: `{options}`.", options=asked_by(other.model)
+        ),
+        method=other.method,
+    )
 
 
 def _thin(decision: Decision) -> Iterator[Alert]:
@@ -802,10 +884,10 @@ def _agreement(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
         )
 
 
-def _confidence(fit: Fit, comparison: Comparison | None, is_advised: bool) -> Iterator[Alert]:
+def _confidence(fit: Fit, comparison: Comparison | None, advised: Alert | None) -> Iterator[Alert]:
     """Say where the scores contradict that declared confidence tells anything.
 
-    ``is_advised`` is whether another alert says how the method that the scores support is asked for.
+    ``advised`` is the alert that says how the method that the scores support is asked for, if there is one.
     """
     if comparison is None:
         return
@@ -825,11 +907,11 @@ def _confidence(fit: Fit, comparison: Comparison | None, is_advised: bool) -> It
                 "" if is_off else phrase("Counting them more gains nothing."),
             ),
         ),
-        remedy=_uncounted(fit, comparison, is_advised),
+        remedy=_uncounted(fit, comparison, advised),
     )
 
 
-def _uncounted(fit: Fit, comparison: Comparison, is_advised: bool) -> str:
+def _uncounted(fit: Fit, comparison: Comparison, said: Alert | None) -> str:
     """Return how declared confidence is made to count for nothing: by the method that the scores support, if that."""
     from evenhand.answers.support import asked_by, supported
 
@@ -837,8 +919,11 @@ def _uncounted(fit: Fit, comparison: Comparison, is_advised: bool) -> str:
     other = next((row.fit for row in comparison.methods if row.method == advised), None)
     if other is None or other.model.uses_confidence:
         return phrase("Let it count for nothing: `{option}`.", option=argument("power", 0))
-    if is_advised:
-        return phrase("The other method, which the scores support, ignores it.")
+    if said is not None:
+        return phrase(
+            "The scores support a method that ignores it; what that changes stands under “{headline}”.",
+            headline=said.headline,
+        )
     return phrase(
         "Let it count for nothing: `{option}`, the method that the scores support.", option=asked_by(other.model)
     )

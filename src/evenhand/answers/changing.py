@@ -31,6 +31,12 @@ from evenhand.words import called, decimals, phrase
 MOST_DRAWN: Final = 2**25
 """Draws times objects that are held, in single precision and twice: 3,300 objects with 10,000 draws."""
 
+_GUESSING: Final = 1000
+"""By so many draws it is guessed where a range ends, before all draws tell it."""
+
+_SURELY: Final = 0.1
+"""What so many draws say of the share of all is never off by more: six standard deviations."""
+
 _LOOKS: Final = 8
 """Where neither the end of the scale nor the score itself has a status, so many scores between are tried for it."""
 
@@ -58,7 +64,8 @@ class OtherScore:
         Scores with which the object would be out, or in; None where no score on the scale does it. Between the two it
         is open.
     place
-        The least score with which the object, by its value, would be among the first K; None where none does it.
+        The least score with which the object, by its value and without a tie, would be among the first K; None where
+        none does it.
     """
 
     assessor: str
@@ -166,7 +173,10 @@ class Changes(Shown):
             and (to > other.score) == (score > one.score)
             and self.status_with(other, to) == self.status_with(one, score)
         }
-        who = self._any() if len(alike) == len(self.scores) > 1 else called(one.assessor, "assessor")
+        givers = dict.fromkeys(other.assessor for other in self.scores if other.assessment in alike)
+        who = (
+            self._any() if len(alike) == len(self.scores) > 1 else _either([called(one, "assessor") for one in givers])
+        )
         told = {
             "points": self._points(by, who, is_more=score > one.score),
             "object": called(self.object, self.noun),
@@ -216,6 +226,11 @@ class Changes(Shown):
             f"in with {self.words(one.inside)}, place {self.places} with {self.words(one.place)}"
             for one in self.scores
         )
+
+
+def _either(names: Sequence[str]) -> str:
+    """Return names of which any may be meant."""
+    return names[0] if len(names) == 1 else phrase("{most} or {last}", most=", ".join(names[:-1]), last=names[-1])
 
 
 def _became(status: str, told: Mapping[str, object]) -> str:
@@ -384,25 +399,31 @@ class _Work:
         now = min(max(round(score / self.step), first), last)
         low, high = interval_places(ranking.draws, ranking.interval)
 
-        @cache
-        def in_places(tried: int) -> int:
-            """Return in how many draws the object has a place with another score, given in steps."""
+        def distance(tried: int) -> Floats:
+            """Return by how much others must be ahead of the object in a draw, with another score, given in steps."""
             more = tried * self.step - score
-            distance = (gap + more * gain) / _widening(self.fit, row, more, follows)
-            return 0 if lead is None else lead.in_places(distance, decision.places)
+            return np.asarray((gap + more * gain) / _widening(self.fit, row, more, follows))
 
         out = inside = None
         if lead is not None and first <= last:
-            out = _stretch(lambda tried: in_places(tried) <= low, first, last, (first, now))
-            inside = _stretch(lambda tried: in_places(tried) > high, first, last, (last, now))
-        least = (score + _needed(gap, gain, decision.places)) / self.step - _ON
+            every = cache(lambda tried: lead.in_places(distance(tried), decision.places))
+            about = cache(lambda tried: lead.in_places_about(distance(tried), decision.places))
+            reach = _SURELY * ranking.draws
+            out = _stretch(
+                lambda tried: every(tried) <= low, lambda tried: about(tried) - low, reach, first, last, (first, now)
+            )
+            inside = _stretch(
+                lambda tried: every(tried) > high, lambda tried: high - about(tried), reach, first, last, (last, now)
+            )
+        tie = max((score + _needed(gap, gain, decision.places)) / self.step, first - 1.0)
+        least = floor(tie + _ON) + 1 if tie < last else last + 1
         return OtherScore(
             assessor=panel.assessors[int(panel.assessor_index[row])],
             score=score,
             assessment=row,
             out=self._span(out),
             inside=self._span(inside),
-            place=ceil(max(least, first)) * self.step if least <= last else None,
+            place=least * self.step if least <= last else None,
         )
 
     def _span(self, found: tuple[int, int] | None) -> Span | None:
@@ -417,14 +438,22 @@ class _Lead:
     # least, most: of each row
     least: NDArray[np.float32]
     most: NDArray[np.float32]
+    few: NDArray[np.float32]  # some of the draws
 
     @classmethod
     def of(cls, deviation: NDArray[np.float32], row: int) -> _Lead:
         ahead = deviation - deviation[row]
-        return cls(ahead, ahead.min(axis=1), ahead.max(axis=1))
+        return cls(ahead, ahead.min(axis=1), ahead.max(axis=1), ahead[:, :_GUESSING].copy())
 
     def in_places(self, distance: Floats, places: int) -> int:
         """Return in how many draws fewer others than there are places are ahead by more than given distances."""
+        return self._counted(self.ahead, distance, places)
+
+    def in_places_about(self, distance: Floats, places: int) -> float:
+        """Return about the same, from a few draws."""
+        return float(self._counted(self.few, distance, places) * (self.ahead.shape[1] / self.few.shape[1]))
+
+    def _counted(self, ahead: NDArray[np.float32], distance: Floats, places: int) -> int:
         line = distance.astype(np.float32)
         surely = line < self.least
         unsure = np.flatnonzero(~surely & (line < self.most))
@@ -433,7 +462,7 @@ class _Lead:
         left = places - int(np.count_nonzero(surely)) + int(np.count_nonzero(surely[some]))
         if left <= 0:
             return 0
-        return int(np.count_nonzero(_true_in_columns(self.ahead[some] > line[some, None]) < left))
+        return int(np.count_nonzero(_true_in_columns(ahead[some] > line[some, None]) < left))
 
 
 def _true_in_columns(table: NDArray[np.bool_]) -> NDArray[np.uint32]:
@@ -467,17 +496,41 @@ def _widening(fit: Fit, row: int, more: float, follows: float) -> float:
     return 1.0 if before is None or after is None else float(np.sqrt(after / before))
 
 
-def _stretch(is_so: Callable[[int], bool], first: int, last: int, likely: tuple[int, ...]) -> tuple[int, int] | None:
-    """Return the first and the last whole number of the one run of those of which something is so; None for none."""
+def _stretch(
+    is_so: Callable[[int], bool],
+    about: Callable[[int], float],
+    reach: float,
+    first: int,
+    last: int,
+    likely: tuple[int, ...],
+) -> tuple[int, int] | None:
+    """Return the first and the last whole number of the one run of those of which something is so; None for none.
+
+    ``about`` is cheaper: it is so below 0, as far as one can guess, and surely not beyond ``reach``.
+    """
+
+    def is_surely(tried: int) -> bool:
+        return about(tried) <= reach and is_so(tried)
+
     between = np.linspace(first, last, _LOOKS + 2).round().astype(int)[1:-1].tolist()
-    found = next((one for one in (*likely, *between) if is_so(one)), None)
-    return None if found is None else (_edge(is_so, found, first), _edge(is_so, found, last))
+    found = next((one for one in (*likely, *between) if is_surely(one)), None)
+    return None if found is None else (_edge(is_surely, about, found, first), _edge(is_surely, about, found, last))
 
 
-def _edge(is_so: Callable[[int], bool], inner: int, end: int) -> int:
+def _edge(is_so: Callable[[int], bool], about: Callable[[int], float], inner: int, end: int) -> int:
     """Return the last number of which something is so, on the way from one of which it is to an end."""
     if is_so(end):
         return end
+    way, guess = (1 if end > inner else -1), _last(lambda tried: about(tried) <= 0, inner, end)
+    for away in (0, 1, -1, 3, -3):
+        tried = guess + away * way
+        if (tried - inner) * way > 0 and (end - tried) * way > 0:
+            inner, end = (tried, end) if is_so(tried) else (inner, tried)
+    return _last(is_so, inner, end)
+
+
+def _last(is_so: Callable[[int], bool], inner: int, end: int) -> int:
+    """Return the same by halves: it is so of the one, and not of the other."""
     while abs(end - inner) > 1:
         middle = (inner + end) // 2
         inner, end = (middle, end) if is_so(middle) else (inner, middle)

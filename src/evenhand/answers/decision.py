@@ -161,6 +161,11 @@ class Unlike:
             phrase("{least} or {most}", **told) if self.most == self.least + 1 else phrase("{least} to {most}", **told)
         )
 
+    @property
+    def are_few(self) -> bool:
+        """Whether a sentence names them."""
+        return len(self.entering) <= _FEW
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Decision(frames.Shown):
@@ -377,7 +382,8 @@ class Decision(frames.Shown):
         if not self.undecided:
             return chosen
         meant = phrase(
-            "Open means that the scores cannot tell: the {share} range of ranks reaches both sides of place {places}.",
+            "Open means that the scores cannot tell: the {share} range of ranks reaches both sides of the line "
+            "after place {places}.",
             share=percent(self.ranking.interval),
             places=places,
         )
@@ -395,7 +401,7 @@ class Decision(frames.Shown):
             return ""
         noun = self.fit.panel.noun
         last, first = cited(self.line[0].object, sentence(noun)), cited(self.line[1].object, noun)
-        end = phrase("1 place ends here.")
+        end = phrase("The place ends here.")
         if self.places != 1:
             end = phrase("{places} places end here.", places=f"{self.places:,}")
         values, gap = [one.value for one in self.line], self.line_gap
@@ -410,7 +416,7 @@ class Decision(frames.Shown):
 
     def uneven_words(self) -> str:
         """Return who is open although others above are out, and why; empty where nobody is."""
-        first = next((one.place for one in self.standings if one.status == "out"), self.places)
+        first = next((one.place for one in self.standings if one.status == "out"), len(self.standings))
         found = [one.object for one in self.standings if one.status == "undecided" and one.place > first]
         if not found:
             return ""
@@ -427,15 +433,23 @@ class Decision(frames.Shown):
             return ""
         unlike, noun, places = self.unlike_averages, self.fit.panel.noun, f"{self.places:,}"
         if not unlike.most and self.places == 1:
-            return phrase("By plain averages the first would be the same.")
+            return phrase("Plain averages put the same {thing} first.", thing=term(noun))
         if not unlike.most:
             return phrase("By plain averages the first {places} would be the same.", places=places)
+        if not unlike.least and self.places == 1:
+            return phrase("By plain averages {names} would tie for place 1.", names=together(unlike.tied, noun, _FEW))
         if not unlike.least:
             same = phrase("By plain averages the first {places} would be the same, but for a tie.", places=places)
             return f"{same} {self._tie_words()}"
         now, before = (together(labels, noun, _FEW) for labels in (unlike.entering, unlike.leaving))
         told = {"now": now, "before": before, "places": places, "count": unlike.count}
-        if not now or not before or len(unlike.entering) > _FEW:
+        if unlike.are_few and not now and before:
+            said = phrase("By plain averages {before} would be among the first {places}.", **told)
+        elif unlike.are_few and now and not before:
+            said = phrase("By plain averages {now} would not be among the first {places}.", **told)
+        elif not unlike.are_few and unlike.leaving and unlike.tied and not unlike.kept:
+            return self._others_and_tied()
+        elif not now or not unlike.are_few:
             said = phrase("By plain averages {count} of the first {places} would be others.", **told)
             if unlike.most == 1:
                 said = phrase("By plain averages 1 of the first {places} would be another.", **told)
@@ -445,10 +459,34 @@ class Decision(frames.Shown):
             said = phrase("By plain averages {before} would be among the first {places} instead of {now}.", **told)
         return f"{said} {self._tie_words()}" if unlike.tied else said
 
+    def _others_and_tied(self) -> str:
+        """Return how many others would be among the first by plain averages, and of whom some would be who tie."""
+        unlike, places = self.unlike_averages, f"{self.places:,}"
+        told = {"count": unlike.count, "places": places}
+        told["names"] = together(unlike.tied, self.fit.panel.noun, _FEW)
+        if unlike.left == 1:
+            return phrase(
+                "By plain averages {count} of the first {places} would be others, one of them out of {names}, which "
+                "tie for place {places}.",
+                **told,
+            )
+        return phrase(
+            "By plain averages {count} of the first {places} would be others, {left} of them out of {names}, which "
+            "tie for the last {left} places.",
+            **told,
+            left=f"{unlike.left:,}",
+        )
+
     def _tie_words(self) -> str:
         """Return who would tie for the last of the first by plain averages."""
-        names = together(self.unlike_averages.tied, self.fit.panel.noun, _FEW)
-        return phrase("{names} would tie for place {places}.", names=names, places=f"{self.places:,}")
+        unlike = self.unlike_averages
+        told = {"names": together(unlike.tied, sentence(self.fit.panel.noun), _FEW), "places": f"{self.places:,}"}
+        if unlike.left == 1:
+            return phrase("{names} would tie for place {places}.", **told)
+        told["first"] = f"{self.places - unlike.left + 1:,}"
+        if unlike.left == 2:
+            return phrase("{names} would tie for places {first} and {places}.", **told)
+        return phrase("{names} would tie for places {first} to {places}.", **told)
 
     def choice_words(self) -> str:
         """Return whom the panel gave open places, why and who decided it; empty where it has not said."""
@@ -456,6 +494,10 @@ class Decision(frames.Shown):
             return ""
         names = called_some(self.choice.objects, self.fit.panel.noun, len(self.choice.objects))
         said = phrase("By choice of the panel, not by the scores alone, a place goes to {names}.", names=names)
+        if self.inside and self.choice.objects:
+            holders = [one.object for one in self.standings if one.object in {*self.inside, *self.choice.objects}]
+            everyone = called_some(holders, self.fit.panel.noun, len(holders))
+            said += " " + phrase("All {count} who have a place: {names}.", count=f"{len(holders):,}", names=everyone)
         rest = self.left - len(self.choice.objects)
         if rest == 1:
             said += " " + phrase("One place stays free.")

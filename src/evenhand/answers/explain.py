@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import floor
 from typing import Any, Final, Literal, overload
 
@@ -344,8 +345,11 @@ class _Work:
         amounts: dict[Kind, float] = {"lone": float(self.without[at]), "confidence": float(self.confidence[at])}
         steps = {kind: descent.down(float(step[at])) for kind, step in self.steps.items()}
         weight: dict[int, float] = {}
-        for a, q in zip(self.fit.panel.assessor_index[rows].tolist(), self.weighing.share[rows].tolist(), strict=True):
+        shown: dict[int, int] = {}
+        shares = self.weighing.share[rows].tolist()
+        for a, q, tenths in zip(self.fit.panel.assessor_index[rows].tolist(), shares, _tenths(shares), strict=True):
             weight[a] = weight.get(a, 0.0) + q
+            shown[a] = shown.get(a, 0) + tenths
         undone = {a: descent.down(-q * float(biases[a])) for a, q in weight.items()}
         after: dict[Kind, float] = {}
         if self.weighing.is_mean:
@@ -359,19 +363,19 @@ class _Work:
             [Part(*self._said(kind, rows), one, kind, self._short(kind, rows)) for kind, one in some.items()]
             for some in ({kind: one for kind, one in each.items() if abs(one) > least} for each in (amounts, after))
         )
-        standards = [self._standard(a, weight[a], undone[a]) for a in largest]
+        standards = [self._standard(a, _percent(shown[a]), undone[a]) for a in largest]
         return [*_together(standards, MOST_PARTS - len(others) - len(last)), *others], last
 
-    def _standard(self, assessor: int, weight: float, amount: float) -> Part:
+    def _standard(self, assessor: int, weight: str, amount: float) -> Part:
         if assessor not in self.said:
             label = called(self.fit.panel.assessors[assessor], "assessor")
             bias = float(self.fit.biases.estimate[assessor])
             side: Kind = "strict" if bias < 0 else "generous"
             brief = phrase("{who} is strict", who=label) if bias < 0 else phrase("{who} is generous", who=label)
             if self.like_panel[assessor]:
-                side, brief = "other", phrase("{who} is like the panel", who=label)
-                if self.fit.biases.component.max():
-                    brief = phrase("{who} is like the group", who=label)
+                side, brief = "other", phrase("{who} is not clearly generous", who=label)
+                if bias < 0:
+                    brief = phrase("{who} is not clearly strict", who=label)
             self.said[assessor] = side, brief, _signed(bias, self.digits)
         side, brief, bias_words = self.said[assessor]
         words = phrase("{standard}: bias {bias}", standard=brief, bias=bias_words)
@@ -380,7 +384,7 @@ class _Work:
                 "{standard}: undo {bias}, at a weight of {weight}",
                 standard=brief,
                 bias=bias_words,
-                weight=weight_words(weight),
+                weight=weight,
             )
         short = called(self.fit.panel.assessors[assessor], "assessor", is_bare=True)
         return Part(words, brief, amount, side, short)
@@ -559,9 +563,31 @@ def _signed(amount: float, digits: int) -> str:
     return number(amount, digits, signed=True, minus="−", in_sentence=True)
 
 
-def weight_words(weight: float) -> str:
-    """Return the part of a score in the weight of its object, as every page writes it: equal ones read equal."""
-    return f"{number(100 * min(1.0, weight), 1)}%"
+def weight_words(shares: Sequence[float]) -> list[str]:
+    """Return the parts of scores in the weight of their object, as every page writes them.
+
+    They add up to 100%, but where equal ones would not read equal.
+
+    Examples
+    --------
+    >>> weight_words([0.1976, 0.1976, 0.6048]), weight_words([0.2, 0.4666, 0.3334])
+    (['19.8%', '19.8%', '60.5%'], ['20.0%', '46.7%', '33.3%'])
+    """
+    return [_percent(one) for one in _tenths(shares)]
+
+
+def _tenths(shares: Sequence[float]) -> list[int]:
+    """Return parts of a whole in tenths of a percent."""
+    units = _whole_parts([1000 * one for one in shares], 1000)
+    order = sorted(range(len(shares)), key=lambda at: shares[at])
+    pairs = pairwise(order)
+    if any(shares[two] - shares[one] <= _ALIKE and units[one] != units[two] for one, two in pairs):
+        return [round(1000 * one) for one in shares]
+    return units
+
+
+def _percent(tenths: int) -> str:
+    return f"{number(tenths / 10, 1)}%"
 
 
 def _shares(fit: Fit, weight: Floats) -> Floats:

@@ -244,31 +244,40 @@ def without_assessors(
     return [_without(fit, index, top) for index in steps("leaving out each assessor", left_out)]
 
 
+def fit_without(fit: Fit, index: int) -> Fit | str:
+    """Return the fit of what is left without an assessor, or why there is none."""
+    panel = fit.panel
+    stay = panel.assessor_index != index
+    if not stay.any():
+        return "there is no other assessor"
+    rest = panel.restrict(stay)
+    options: Options = {}
+    if fit.posterior.condition is not None:
+        parts, before = connectivity(rest), fit.connectivity
+        alone = int((before.assessor_component == before.assessor_component[index]).sum()) == 1
+        if parts.n_components > before.n_components - alone:
+            return "the panel would fall apart"
+        options = {"gauge": "zero_sum", "per_component": not parts.is_connected}
+    try:
+        return fit.refit(rest, **options)
+    except EvenhandError as error:
+        return str(error)
+
+
 def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
     panel = fit.panel
     label = panel.assessors[index]
-    stay = panel.assessor_index != index
-    if not stay.any():
-        return WithoutAssessor(label, None, None, lost=tuple(panel.objects), note="there is no other assessor")
-    rest = panel.restrict(stay)
-    kept = set(rest.objects)
+    kept = {panel.objects[at] for at in np.unique(panel.object_index[panel.assessor_index != index]).tolist()}
     lost = tuple(name for name in panel.objects if name not in kept)
-    options: Options = {}
-    groups = np.zeros(rest.n_objects, dtype=np.int64)
-    if fit.posterior.condition is not None:
-        parts, before_parts = connectivity(rest), fit.connectivity
-        groups = parts.object_component
-        alone = int((before_parts.assessor_component == before_parts.assessor_component[index]).sum()) == 1
-        if parts.n_components > before_parts.n_components - alone:
-            return WithoutAssessor(label, None, None, lost=lost, note="the panel would fall apart")
-        options = {"gauge": "zero_sum", "per_component": not parts.is_connected}
-    try:
-        other = fit.refit(rest, **options)
-    except EvenhandError as error:
-        return WithoutAssessor(label, None, None, lost=lost, note=str(error))
+    other = fit_without(fit, index)
+    if isinstance(other, str):
+        return WithoutAssessor(label, None, None, lost=lost, note=other)
+    rest = other.panel
     before = fit.values.estimate[[i for i, name in enumerate(panel.objects) if name in kept]]
     change = other.values.estimate - before
     if fit.is_calibrated:  # beside the mean change of the group, since the level is a matter of gauge
+        is_free = fit.posterior.condition is not None
+        groups = other.connectivity.object_component if is_free else np.zeros(rest.n_objects, dtype=np.int64)
         change -= (sum_by(groups, change, int(groups.max()) + 1) / np.bincount(groups))[groups]
     at = int(np.argmax(np.abs(change)))
     entering: tuple[str, ...] = ()

@@ -53,10 +53,16 @@ def shrunk_fit(fit: Fit, notes: list[Problem]) -> tuple[Fit, Node] | None:
         notes.append(Problem("reliability", f"what the differences are made of cannot be told: {lowered(str(error))}"))
         return None
     if not fit.model.is_plain:
-        message = "variances are those of a shrunk fit of the same scores, without what else the model assumes."
+        message = "the spreads are those of a fit that is pulled towards the mean and assumes nothing else."
         notes.append(Problem("reliability", message))
     kept = ("no_spread", "joined_by_priors")
     notes += [note for note in found.notes if note.kind in kept]
+    if fit.values.component.max():  # the method used does not join what the shrunk fit does
+        message = (
+            "shares and reliabilities are those of a shrunk fit, which takes the groups to be equally good, and their "
+            "assessors equally strict, on the whole; the method used does not compare groups."
+        )
+        notes[:] = [Problem(one.kind, message) if one.kind == "joined_by_priors" else one for one in notes]
     node = shrunk_node(found)
     return None if node is None else (found, node)
 

@@ -18,6 +18,7 @@ from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.models.additive import CWC, IBA
 from evenhand.models.effects import Table
 from evenhand.models.fit import Fit
+from evenhand.panel.graph import find_components
 from evenhand.panel.panel import Panel
 from evenhand.words import called_some, count_of, lowered, number, phrase, sentence, term
 
@@ -141,6 +142,12 @@ class Reliability(frames.Shown):
             return phrase("How far plain averages are luck cannot be told from these scores.")
         *most, last = self._parts(self.shares)
         parts = phrase("{most} and {last}", most=", ".join(most), last=last)
+        if self._is_grouped and self.own != SHRUNK:  # nor on a method that was not used
+            return phrase(
+                "Of the differences between plain averages, {parts}, if the groups are equally good and their "
+                "assessors equally strict on the whole.",
+                parts=parts,
+            )
         if self._is_vague:  # no advice rests on scores that cannot tell
             return phrase("Of the differences between plain averages, {parts}.", parts=parts)
         return phrase(
@@ -243,9 +250,11 @@ class Reliability(frames.Shown):
             (first, count), *others = ways.items()
             said.append(
                 phrase(
-                    "Each {thing} has {now}. For dependable results {values} would need {count}{others}.",
+                    "Each {thing} has {now}. For a dependable order (reliability {target}), {values} would need "
+                    "{scores} per {thing}{others}.",
+                    target=f"{TARGET:g}",
                     values=of[first],
-                    count=f"{count:,}",
+                    scores=count_of(count, "score"),
                     thing=term(self.panel.noun),
                     others="".join(f", {of[name]} {more:,}" for name, more in others),
                     now=_now(self.panel),
@@ -254,7 +263,13 @@ class Reliability(frames.Shown):
         return [*said, *self._verdicts()]
 
     def _verdicts(self) -> list[str]:
-        return [verdicts_words([(one.assessor, one.verdict) for one in self.assessors])] if self.assessors else []
+        given = [(one.assessor, one.verdict) for one in self.assessors or ()]
+        return [verdicts_words(given, is_grouped=self._is_grouped)] if given else []
+
+    @cached_property
+    def _is_grouped(self) -> bool:
+        """Whether the panel falls into groups that the scores alone cannot compare."""
+        return find_components(self.panel).n_components > 1
 
     def __str__(self) -> str:
         lines = [self.sentence, ""]
@@ -312,24 +327,29 @@ def _lines(table: Table) -> list[str]:
     ]
 
 
-def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False) -> str:
-    """Return verdicts on assessors in a sentence; a title names nobody on whom there is none."""
+def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False, is_grouped: bool = False) -> str:
+    """Return verdicts on assessors in a sentence; a title names nobody on whom there is none.
+
+    Where groups cannot be compared assessors are so with those of their own.
+    """
     who: dict[str, list[str]] = {}
     for assessor, verdict in given:
         who.setdefault(verdict, []).append(assessor)
     told = []
     if consistent := len(who.pop("consistent", [])):
         told.append(
-            phrase("All {count} assessors are consistent with each other", count=f"{consistent:,}")
+            _of_groups(consistent, len(given))
+            if is_grouped
+            else phrase("All {count} assessors are consistent with each other", count=f"{consistent:,}")
             if consistent == len(given) > 1
             else phrase("1 assessor is consistent with the others")
             if consistent == 1
             else phrase("{count} assessors are consistent with the others", count=f"{consistent:,}")
         )
     order = {
-        "erratic": phrase("{names}: scores that scatter"),
-        "bunched": phrase("{names}: scores close together"),
-        "other ranking": phrase("{names}: an order unlike the others’"),
+        "erratic": phrase("erratic: {names}"),
+        "bunched": phrase("bunched: {names}"),
+        "other ranking": phrase("other ranking: {names}"),
     }
     told += [
         words.format(names=called_some(who[verdict], "assessor")) for verdict, words in order.items() if verdict in who
@@ -340,11 +360,20 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False) 
     if unknown := who.get("too few scores to tell"):
         known = {"count": f"{len(unknown):,}", "names": called_some(unknown, "assessor")}
         told.append(
-            phrase("for {count} the scores cannot tell", **known)
+            phrase("for {count} it is not clear", **known)
             if is_title
-            else phrase("for {count} the scores cannot tell: {names}", **known)
+            else phrase("for {count} it is not clear: {names}", **known)
         )
     return f"{sentence('; '.join(told))}."
+
+
+def _of_groups(consistent: int, count: int) -> str:
+    """Return how many assessors are consistent, where each is compared with those of the same group only."""
+    if consistent == count:
+        return phrase("Within each group all assessors are consistent with each other")
+    if consistent == 1:
+        return phrase("1 assessor is consistent with the others of the same group")
+    return phrase("{count} assessors are consistent with the others of their group", count=f"{consistent:,}")
 
 
 def reliability(found: Fit | CriteriaFit) -> Reliability:

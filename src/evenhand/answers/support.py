@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from evenhand.answers.advice import NOTHING, Recommendation, mean_loss
+from evenhand.answers.advice import CLEARLY, NOTHING, Recommendation, mean_loss, small
 from evenhand.answers.decision import Decision, Status
 from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
 from evenhand.look import status_word
 from evenhand.models.additive import CWC
 from evenhand.models.average import SA
-from evenhand.models.fit import METHOD_NAMES, Fit, Model
-from evenhand.words import argument, called, count_of, lowered, number, phrase, sentence, term, together
+from evenhand.models.fit import METHOD_NAMES, REFINEMENT_NAMES, Fit, Model
+from evenhand.words import argument, called, count_of, listed, lowered, number, phrase, sentence, term, together
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison
@@ -43,8 +43,14 @@ _SHORT: Final = 48
 _NAMED: Final = 6
 """Objects that a sentence names."""
 
+_MOVED: Final = 4
+"""If more than these change between open and out, a warning says how many."""
+
 _FIRST: Final = 3
 """Objects that a headline names of those who come, or go, where these are many."""
+
+_NO_NOUNS: Final = ("shrunk", "power")
+"""Refinements whose names say what is done, so that nothing can be without them."""
 
 _FEW: Final = 0.25
 """If the method that the scores support gives fewer of the places than this to others, and not two, a note says so."""
@@ -56,13 +62,51 @@ def supported(fit: Fit, comparison: Comparison) -> Recommendation:
     One with unknowns of its own only where the gain is beyond doubt: what a score told of unknowns is taken off to
     first order only, and the best of several refinements was looked for. So a refinement beyond shrinking counts where
     it gains more than 1 for each unknown in log probability over all scores, and more than three standard errors,
-    beside the best of the others; else that one is taken.
+    beside the best of the others; else that one is taken. The method used is not given up for a simpler one that
+    predicts clearly worse.
     """
     found = _clearly(comparison)
     other = next((row.fit for row in comparison.methods if row.method == found.method), None)
-    if other is not None and np.allclose(other.values.estimate, fit.values.estimate, rtol=1e-9):
+    if other is None or other.method == fit.method:
+        return found
+    if _is_same(fit, other):
         return Recommendation(fit.method, found.reason)  # the same by another name
-    return found
+    kept = _kept(fit, other, comparison)
+    return found if kept is None else kept
+
+
+def _is_same(fit: Fit, other: Fit) -> bool:
+    """Return whether two fits have the same values and are as sure of them."""
+    ours, theirs = fit.values.sd, other.values.sd
+    if ours is None or theirs is None:
+        return bool(np.allclose(other.values.estimate, fit.values.estimate, rtol=1e-9)) and ours is theirs
+    pairs = ((other.values.estimate, fit.values.estimate), (theirs, ours))
+    return all(np.allclose(one, two, rtol=1e-9) for one, two in pairs)
+
+
+def _kept(fit: Fit, other: Fit, comparison: Comparison) -> Recommendation | None:
+    """Return the method used where the simpler one that is advised predicts clearly worse; None where it does not.
+
+    Simplicity was then preferred because the ranking hardly changes: no reason to leave the method used.
+    """
+    if not _assumed(other) < _assumed(fit) or not _is_nearer(fit, other, comparison):
+        return None
+    gain, error = _gain(fit, other)
+    unknowns, count = _unknowns(fit), fit.panel.n_assessments
+    if gain <= max((NOTHING + unknowns) / count, (SURE if unknowns else CLEARLY) * error):
+        return None
+    reason = (
+        f"“{fit.name}” predicts held-out scores clearly better than “{other.name}”, which is simpler and ranks much "
+        f"the same: by {small(gain)} in log probability per score, standard error {small(error)}."
+    )
+    return Recommendation(fit.method, reason)
+
+
+def _is_nearer(fit: Fit, other: Fit, comparison: Comparison) -> bool:
+    """Return whether a fit is off by less than another from held-out scores, in points, or nobody knows."""
+    error = {row.method: row.loo_rmse for row in comparison.methods}
+    near, far = error.get(fit.method), error.get(other.method)
+    return near is None or far is None or near < far
 
 
 def rule(fit: Fit, comparison: Comparison) -> str:
@@ -115,10 +159,7 @@ def is_simpler(fit: Fit, other: Fit, comparison: Comparison) -> bool:
 
     It is then simplicity that prefers it, not the scores: by the error in points or by the log probability.
     """
-    error = {row.method: row.loo_rmse for row in comparison.methods}
-    near, far = error.get(fit.method), error.get(other.method)
-    is_nearer = near is None or far is None or near < far
-    return _assumed(fit) < _assumed(other) and not (is_nearer and _gain(fit, other)[0] > 0)
+    return _assumed(fit) < _assumed(other) and not (_is_nearer(fit, other, comparison) and _gain(fit, other)[0] > 0)
 
 
 def _assumed(fit: Fit) -> tuple[int, int, int]:
@@ -150,9 +191,9 @@ def _clearly(comparison: Comparison) -> Recommendation:
         return advised
     named = {row.method: row.fit.name for row in comparison.methods if row.fit is not None}
     reason = (
-        f"{named[best]} is the best of the methods that have no further unknowns. "
-        f"{sentence(named[chosen.method])} predicts held-out scores better by {gain:.2g} in all (log "
-        f"probability, standard error {error:.2g}), but it would take {needed:.2g} to be beyond doubt."
+        f"“{named[best]}” is the best of the methods that have no further unknowns. “{named[chosen.method]}” predicts "
+        f"held-out scores better by {gain:.2g} in log probability of all scores together, standard error {error:.2g}, "
+        f"but it would take {needed:.2g} to be beyond doubt."
     )
     return Recommendation(best, reason)
 
@@ -177,17 +218,32 @@ def method_means(method: str, confidence: str) -> str:
     Examples
     --------
     >>> method_means("cwc+shrunk", "none")
-    'values are pulled towards the mean of all, most where scores are few'
+    'values are pulled towards the mean of all, uncertain ones most'
     """
     means = {
         "iba": phrase("declared confidence is ignored") if confidence != "none" else "",
-        "shrunk": phrase("values are pulled towards the mean of all, most where scores are few"),
+        "shrunk": phrase("values are pulled towards the mean of all, uncertain ones most"),
         "scaled": phrase("each assessor may spread marks more or less than others"),
         "confidences": phrase("each assessor’s scores scatter in their own way"),
         "power": phrase("the scores tell how much declared confidence counts"),
         "student": phrase("scores far from all others pull less"),
     }
     return "; ".join(means[one] for one in method.split("+") if means.get(one))
+
+
+def left_out(method: str, used: str) -> str:
+    """Return what a method leaves out of the one used; empty where it differs in another way.
+
+    Examples
+    --------
+    >>> left_out("cwc+shrunk", "cwc+shrunk+student"), left_out("iba+shrunk", "cwc+shrunk")
+    ('heavy tails', '')
+    """
+    (base, *kept), (own, *parts) = method.split("+"), used.split("+")
+    gone = [phrase(REFINEMENT_NAMES[one]) for one in parts if one not in kept and one not in _NO_NOUNS]
+    if base != own or not gone or len(kept) + len(gone) != len(parts) or not set(kept) <= set(parts):
+        return ""
+    return listed(gone)
 
 
 def values_mean(fit: Fit) -> str:
@@ -202,7 +258,7 @@ def values_mean(fit: Fit) -> str:
     panel, model = fit.panel, fit.model
     averages = phrase("plain averages of scores") if model == SA else phrase("averages of scores")
     said = [phrase("each assessor’s standard is taken out") if fit.is_calibrated else averages]
-    if panel.confidence != "none" and model.uses_confidence:
+    if model.uses_confidence and float(np.ptp(panel.precision)) > 0:
         said.append(phrase("surer scores count more"))
     further = method_means("+".join(model.method.split("+")[1:]), panel.confidence)
     return phrase("Values are in points: {means}.", means="; ".join([*said, *([further] if further else [])]))
@@ -342,8 +398,17 @@ class Rival:
         means = method_means(model.method, panel.confidence)
         if self.is_weighty:
             said = [one for one in (self._sure(), *self._swapped()) if one]
+            rest = [one for one in self.changed if one not in {*self.gone, *self.new}]
+            if len(rest) > _MOVED:
+                said.append(phrase("Another {count} change between open and out.", count=f"{len(rest):,}"))
+            elif rest:
+                noun = panel.noun
+                moved = "; ".join(self._moved(lambda labels: together(labels, noun, _NAMED), rest))
+                said.append(phrase("By the method that predicts better, {moved}.", moved=moved))
             return *([(said[0], " ".join(said[1:]))] if said else []), self._nearer(means)
         that = phrase("It is {method}", method=self.other.fit.name)
+        if parts := left_out(model.method, self.made.fit.model.method):
+            that, means = phrase("It leaves out {parts}", parts=parts), ""
         which = (f"{that}:", f"{means}.") if means else (f"{that}.", "")
         if not self.changed:
             return (which,)
@@ -380,18 +445,18 @@ class Rival:
         noun, said = self.made.fit.panel.noun, []
         if self.gone and self.new:
             said.append(phrase("In only by the method used: {names}.", names=together(self.gone, noun, _NAMED)))
-        return " ".join([*said, phrase("In by both: {names}.", names=together(both, noun, _NAMED))])
+        return " ".join([*said, phrase("In by both methods: {names}.", names=together(both, noun, _NAMED))])
 
     def _swapped(self) -> Iterator[str]:
         """Yield who would stand above the line instead of whom: a rank, not a place, as those may be open."""
         noun, entering, leaving = self.made.fit.panel.noun, self.entering, self.leaving
         if entering:
-            names = {"now": together(entering, noun, _NAMED), "before": together(leaving, noun, _NAMED)}
+            names = {"now": together(entering, sentence(noun), _NAMED), "before": together(leaving, noun, _NAMED)}
             names["places"] = f"{self.made.places:,}"
             if self.made.places == 1:
-                yield phrase("By it {now} is first instead of {before}.", **names)
+                yield phrase("{now} would be first instead of {before}.", **names)
             else:
-                yield phrase("The first {places} of the other method have {now} instead of {before}.", **names)
+                yield phrase("{now} would be among the first {places} instead of {before}.", **names)
 
     def _nearer(self, means: str) -> tuple[str, str]:
         """Return why it is to be believed: by how much it predicts better, and what sets it apart."""
@@ -403,7 +468,7 @@ class Rival:
             lead = phrase(
                 "That method ({other}) predicts unseen scores better, off by {near} points instead of {far}", **told
             )
-        return (f"{lead}:", f"{means}.") if means else (f"{lead}.", "")
+        return f"{lead}.", f"{sentence(means)}." if means else ""
 
     @property
     def remedy(self) -> str:
@@ -433,13 +498,14 @@ class Rival:
     def beside(self) -> str:
         """What must stand under the headline of the decision, which is not to be read alone.
 
-        The alert or the note itself names the method. Empty where nobody is in by either, and for a note that is not of
-        who is in.
+        The alert or the note itself names the method. Empty for a note that is not of who is in.
         """
         if self.is_weighty and self.made.inside and not self.other.inside and self.other.undecided:
             return phrase("By the other method nobody is in and {competing}.", competing=self.other.competing())
         if self.is_weighty and (self.made.inside or self.other.inside):
             return phrase("By the other method {headline}.", headline=lowered(self.other.headline()))
+        if self.is_weighty and self.other.undecided:
+            return phrase("By the other method nobody is in either and {competing}.", competing=self.other.competing())
         if not self.gone and not self.new:
             return ""
         noun = self.made.fit.panel.noun
@@ -484,16 +550,16 @@ class Worth:
     verdict
         What the interval of the power says.
     sure, others
-        How far scores given with high confidence are from what all others predict, as a rule, and the others, where all
-        scores count alike; None where that is not known.
-    equal
-        The fit in which all scores count alike, where there is one: it presupposes nothing of confidence.
+        How far scores given with high confidence are from what all others predict, and the others, as root mean
+        squares, where all scores count alike; None where that is not known.
+    weighed
+        The fit in which confidence counts as much as the scores say.
     """
 
     verdict: Verdict
     sure: float | None
     others: float | None
-    equal: Fit | None
+    weighed: Fit
 
     @property
     def is_idle(self) -> bool:
@@ -518,8 +584,8 @@ class Worth:
         if fits and (self.verdict != "misleads" or self.sure > self.others):  # type: ignore[operator]  # both known
             told = {"sure": number(self.sure, digits), "others": number(self.others, digits)}
             return phrase(
-                "Scores given with high confidence are {sure} points from what all others predict, as a rule; the rest "
-                "{others}.",
+                "Scores given with high confidence are {sure} points from what all others predict, the rest {others} "
+                "(root mean square, all scores counted alike).",
                 **told,
             )
         if self.verdict == "misleads":
@@ -547,8 +613,7 @@ def worth_of_confidence(comparison: Comparison | None) -> Worth | None:
     elif lower <= 0:
         is_clear = (1 - estimate) / sd > _IDLE
         verdict = ("misleads" if upper < 0 else "nothing") if is_clear else "cannot tell"
-    equal = rows.get("iba+shrunk")
-    return Worth(verdict, *_distances(equal), equal)
+    return Worth(verdict, *_distances(rows.get("iba+shrunk")), power)
 
 
 def _distances(fit: Fit | None) -> tuple[float | None, float | None]:

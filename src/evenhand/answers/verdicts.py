@@ -18,7 +18,7 @@ Verdict = Literal["consistent", "erratic", "bunched", "other ranking", "too few 
 
 _FEW: Final = "too few scores to tell"
 
-READ_AS: Final = {_FEW: "the scores cannot tell"}
+READ_AS: Final = {_FEW: "not clear"}
 """Verdicts that people read in other words than data has."""
 
 CLEAR: Final = 2.1

@@ -13,7 +13,7 @@ from evenhand.answers.decision import Decision, Standing, Status
 from evenhand.answers.update import update
 from evenhand.errors import InputError
 from evenhand.models.fit import Fit
-from evenhand.words import listed, phrase, sentence, together
+from evenhand.words import called, count_of, listed, phrase, sentence, together
 
 _NAMED: Final = 6
 
@@ -67,7 +67,10 @@ def changed(
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One object before and after: where it stood and where it would; None where it is not there."""
+    """One object before and after: where it stood and where it would; None where it is not there.
+
+    ``place`` says whether it enters the first, as many as there are places, or leaves them, or stays among them.
+    """
 
     object: str
     before: Standing | None
@@ -81,7 +84,7 @@ class Move:
 
     @property
     def is_shown(self) -> bool:
-        """Whether it takes or loses a place, or its status is another."""
+        """Whether it enters or leaves the first, or its status is another."""
         return self.place in ("enters", "leaves") or self.statuses[0] != self.statuses[1]
 
 
@@ -94,7 +97,7 @@ class Difference:
 
     @cached_property
     def moves(self) -> tuple[Move, ...]:
-        """Every object, those first that take or lose a place or change their status."""
+        """Every object, those first that enter or leave the first, or change their status."""
         before = {one.object: one for one in self.saved.standings}
         after = {one.object: one for one in self.scenario.standings}
         had = {one.object for one in self.saved.standings[: self.saved.places]}
@@ -120,19 +123,19 @@ class Difference:
 
     @property
     def entering(self) -> tuple[str, ...]:
-        """Who would take a place."""
+        """Who would enter the first."""
         return tuple(one.object for one in self.moves if one.place == "enters")
 
     @property
     def leaving(self) -> tuple[str, ...]:
-        """Who would lose one."""
+        """Who would leave them."""
         return tuple(one.object for one in self.moves if one.place == "leaves")
 
     @property
     def crossed(self) -> tuple[Standing, Standing] | None:
-        """Who would take a place though another, who would lose one, is the more likely to have one; the widest such.
+        """Who would enter the first though another, who would leave, has the greater chance; the widest such.
 
-        Places go by value, and of two values the less certain one may have the greater chance.
+        The first are so by value, and of two values the less certain one may be the likelier to have a place.
         """
 
         def then(place: str) -> list[tuple[float, Standing]]:
@@ -151,35 +154,50 @@ class Difference:
         return tuple(one.object for one in self.moves if one.after is None)
 
     @property
+    def alone(self) -> tuple[str, ...]:
+        """Who would have one score left, of several."""
+        both = ((one.object, one.before, one.after) for one in self.moves)
+        return tuple(label for label, was, now in both if was and now and was.assessments > 1 == now.assessments)
+
+    @property
     def kept(self) -> int:
-        """How many places stay with those who had them."""
+        """How many of the first stay so."""
         return min(self.saved.places, len(self.saved.standings)) - len(self.leaving)
 
     def headline(self, changes: Sequence[str] = ()) -> str:
         """Return what happens under some changes, each in words such as ``"without Kaur"``."""
-        words, lost = self._hands(), sum(one.statuses[0] == "in" != one.statuses[1] for one in self.moves)
+        words, lost = self._hands(), [one for one in self.moves if one.statuses[0] == "in" != one.statuses[1]]
         if lost:
-            told = {"hands": words, "count": f"{lost:,}", "inside": f"{len(self.saved.inside):,}"}
-            words = phrase("{hands}, and {count} of {inside} are no longer in", **told)
-            if lost == 1:
-                words = phrase("{hands}, and 1 of {inside} is no longer in", **told)
+            inside = count_of(len(self.saved.inside), self.saved.fit.panel.noun)
+            told = {"hands": words, "count": f"{len(lost):,}", "inside": inside}
+            is_one, are_open = len(lost) == 1, all(one.statuses[1] == "undecided" for one in lost)
+            if are_open and is_one:
+                words = phrase("{hands}, and {count} of the {inside} that are in becomes open", **told)
+            elif are_open:
+                words = phrase("{hands}, and {count} of the {inside} that are in become open", **told)
+            elif is_one:
+                words = phrase("{hands}, and {count} of the {inside} that are in no longer is", **told)
+            else:
+                words = phrase("{hands}, and {count} of the {inside} that are in no longer are", **told)
         if not changes:
             return sentence(words)
         return phrase("{assuming}, {finding}", assuming=sentence(listed(changes, _NAMED)), finding=words)
 
     def _hands(self) -> str:
-        """Return how many of the first are others."""
-        hands, places = max(len(self.entering), len(self.leaving)), f"{self.saved.places:,}"
+        """Return who is among the first instead of whom; of many, how many are others."""
+        entering, leaving, places = self.entering, self.leaving, f"{self.saved.places:,}"
+        hands, noun = max(len(entering), len(leaving)), self.saved.fit.panel.noun
         if not hands:
             return phrase("the first {places} stay the same", places=places)
-        if self.saved.places != self.scenario.places:
-            entering, leaving = f"{len(self.entering):,}", f"{len(self.leaving):,}"
-            return phrase("{entering} enter and {leaving} leave", entering=entering, leaving=leaving)
+        if self.saved.places != self.scenario.places or len(entering) != len(leaving):
+            counts = {"entering": f"{len(entering):,}", "leaving": f"{len(leaving):,}"}
+            return phrase("{entering} enter and {leaving} leave", **counts)
+        if hands > 1:
+            return phrase("{count} of the first {places} are replaced", count=f"{hands:,}", places=places)
+        names = {"now": called(entering[0], noun), "before": called(leaving[0], noun)}
         if self.saved.places == 1:
-            return phrase("another is first")
-        if hands == 1:
-            return phrase("1 of the first {places} changes", places=places)
-        return phrase("{count} of the first {places} change", count=f"{hands:,}", places=places)
+            return phrase("{now} is first instead of {before}", **names)
+        return phrase("{now} replaces {before} in the first {places}", **names, places=places)
 
     def meaning(self) -> str:
         """Return whose status is another, who has no score left, and who enters and leaves the first."""
@@ -190,7 +208,7 @@ class Difference:
             (lost, phrase("{names} is no longer in"), phrase("{names} are no longer in")),
             (self._now("in"), phrase("{names} is now in"), phrase("{names} are now in")),
             (self._now("undecided", "out"), phrase("{names} is no longer out"), phrase("{names} are no longer out")),
-            (self._now("out", "undecided"), phrase("{names} is now out"), phrase("{names} are now out")),
+            (self._now("out"), phrase("{names} is now out"), phrase("{names} are now out")),
             (
                 dropped,
                 phrase("{names} has no score left and drops out"),
@@ -205,7 +223,16 @@ class Difference:
             for labels, one, several in cases
             if labels
         ]
-        return f"{sentence('; '.join(said))}." if said else phrase("Every place and every status is as it stands.")
+        return f"{sentence('; '.join(said))}." if said else phrase("Nobody changes status or crosses the line.")
+
+    def warning(self) -> str:
+        """Return whose value would rest on a single score; empty where that of nobody does who has several now."""
+        if not self.alone:
+            return ""
+        names = together(self.alone, self.saved.fit.panel.noun, _NAMED)
+        if len(self.alone) == 1:
+            return phrase("{names} then rests on one score only, unchecked by a second.", names=sentence(names))
+        return phrase("{names} then rest on one score each, unchecked by a second.", names=sentence(names))
 
     def _now(self, status: Status, before: Status | None = None) -> tuple[str, ...]:
         """Return whose status has become this one, from any other or from the one before."""

@@ -305,9 +305,24 @@ TYPED: Final = "evenhand.typed"
 """Where the words of a command line are kept while it runs."""
 
 
-def command_line() -> str:
-    """Return the command that runs as it was typed, to be typed again."""
-    return shlex.join(["evenhand", *click.get_current_context().meta[TYPED]])
+def command_line(*without: str) -> str:
+    """Return the command that runs as it was typed, to be typed again; without some options."""
+    context = click.get_current_context()
+    left_out = [one for one in context.command.params if isinstance(one, click.Option) and one.name in without]
+    words, kept = list(context.meta[TYPED]), ["evenhand"]
+    while words:
+        word = words.pop(0)
+        option = next((one for one in left_out if any(_is_typed(word, name) for name in one.opts)), None)
+        if option is None:
+            kept.append(word)
+        elif not option.is_flag and word in option.opts:
+            words = words[1:]  # its value
+    return shlex.join(kept)
+
+
+def _is_typed(word: str, name: str) -> bool:
+    """Return whether a word is an option of this name, alone or with its value."""
+    return word == name or word.startswith(f"{name}=" if name.startswith("--") else name)
 
 
 def typed(*names: str) -> list[str]:

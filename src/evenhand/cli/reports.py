@@ -121,7 +121,8 @@ def report(options: ReportOptions) -> int:
     quick: dict[str, Any] = {"candidates": ()} if options.quick else {}
     choice = _choice(options)
     made = make_report(options.fitting.fit(), title=options.title, choice=choice, **vars(options.lottery), **quick)
-    write_text(options.place, render(made, command=ask.command_line()))
+    checking = ask.command_line(*_OF_A_PAGE, "as_json")
+    write_text(options.place, render(made, command=ask.command_line(), checking=f"{checking} --verify FINGERPRINT"))
     if options.as_json:
         told = {"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision}
         show_json(told | {"alerts": alert_records(made.alerts)})

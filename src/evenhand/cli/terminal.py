@@ -403,7 +403,7 @@ def _behind(record: Summary) -> str:
     behind, error = record["loo_behind"], record["loo_behind_error"]
     if behind is None:
         return "–"
-    return "best" if behind == 0 == error else f"{behind:.3f} ± {number_text(error, digits=3)}"
+    return "best" if behind == 0 == error else f"{behind:.3f} ± {'–' if error is None else f'{error:.3f}'}"
 
 
 def show_ranking(summary: Summary, rows: int, decision: Decision | None = None) -> None:

@@ -212,7 +212,8 @@ def grow(task: Task, aim: Aim) -> Flags | None:
         possible = open_pairs(task, inverse.chosen)
         if not possible.size:
             return None
-        best = int(possible[np.argmin(coarse(inverse.mean_variances([possible], (1,))))])
+        after = inverse.mean_variances([possible], (1,))
+        best = int(possible[np.argmin(coarse(after, inverse.variance))])
         inverse.move([best], (1,))
     return inverse.chosen
 

@@ -27,6 +27,9 @@ ALWAYS_AFRESH: Final = 25
 _TORN: Final = 1e-10
 """A change that lowers the determinant of the Laplacian to this part or less tears a design apart."""
 
+_LOST: Final = 1e-5
+"""Of a number that is taken off a much larger one, this part of the larger one stands for the number itself."""
+
 _PAIRS: Final = ((0, 1), (2, 3), (2, 1), (0, 3))
 """Of the vertices o, a, p and b of a move, those that its pairs join."""
 
@@ -340,16 +343,21 @@ def _eliminated(
     return taken, ratio
 
 
-def coarse(numbers: Floats) -> Floats:
+def coarse(numbers: Floats, before: float = 0.0) -> Floats:
     """Return numbers without their last digits, in which machines differ, so that ties are ties on all of them.
+
+    Where they are what is left of a much larger number ``before``, as the variance of groups that a move joins, they
+    have fewer digits.
 
     Examples
     --------
     >>> 0.1 + 0.2 == 0.3, len(set(coarse(np.array([0.1 + 0.2, 0.3])).tolist()))
     (False, 1)
+    >>> len(set(coarse(np.array([0.804, 0.804 + 1e-9]), before=1e7).tolist()))
+    1
     """
     finite = np.isfinite(numbers)
     if not finite.any():
         return numbers
-    unit = float(np.abs(numbers[finite]).min()) or 1.0
+    unit = max(float(np.abs(numbers[finite]).min()), _LOST * before) or 1.0
     return np.asarray(np.round(numbers / unit, 9), dtype=np.float64)

@@ -373,6 +373,9 @@ class LostAssessor:
         Objects that nobody else reads.
     parts
         Number of parts into which the rest would fall.
+    fewer, fewer_sd
+        Objects that others read too and that would have a reader less, and the largest standard deviation of their
+        values.
     """
 
     assessor: str
@@ -380,6 +383,8 @@ class LostAssessor:
     max_sd: float | None
     unread: int
     parts: int
+    fewer: int = 0
+    fewer_sd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,7 +512,8 @@ class Outlook(frames.Shown):
 
     def lost_columns(self) -> dict[str, list[Any]]:
         """Return what losing each assessor would cost, as columns."""
-        return {name: [getattr(one, name) for one in self.lost] for name in LostAssessor.__slots__}
+        names = ("assessor", "mean_sd", "max_sd", "unread", "parts")
+        return {name: [getattr(one, name) for one in self.lost] for name in names}
 
     def step_columns(self) -> dict[str, list[Any]]:
         """Return how the standard deviation falls, as columns."""
@@ -550,20 +556,34 @@ def lost_assessors(design: Design) -> tuple[LostAssessor, ...]:
     task, found = design.task, []
     for count, at in enumerate(design.used.tolist()):
         report("without each assessor", count, design.used.size)
-        left = prospect(task, design.chosen & (task.assessor != at))
-        found.append(LostAssessor(task.assessors[at], left.mean_sd, left.max_sd, left.unread, left.parts))
+        left, sds = _expected(task, design.chosen & (task.assessor != at))
+        own = np.zeros(len(task.objects), dtype=bool)
+        own[task.object[design.chosen & (task.assessor == at)]] = True
+        own &= sds > 0
+        most = None if left.max_sd is None or not own.any() else float(sds[own].max())
+        name, means = task.assessors[at], (left.mean_sd, left.max_sd)
+        found.append(LostAssessor(name, *means, left.unread, left.parts, int(own.sum()), most))
     return tuple(sorted(found, key=lambda one: (-one.unread, -one.parts, -float(f"{one.mean_sd or np.inf:.8g}"))))
 
 
 def prospect(task: Task, chosen: Flags) -> Prospect:
     """Return what to expect of some of the pairs of a task."""
+    return _expected(task, chosen)[0]
+
+
+def _expected(task: Task, chosen: Flags) -> tuple[Prospect, Floats]:
+    """Return what to expect of some pairs, and the standard deviation of each value.
+
+    That is 0 of objects that nobody reads, and infinite where values fall apart.
+    """
     read = task.readings(chosen) > 0
     parts = parts_of(task, chosen)[0] if chosen.any() else 0
     unread = int((~read).sum())
     if parts != 1:
-        return Prospect(None, None, unread, parts)
-    sds = _sds(task, chosen, read)
-    return Prospect(float(sds.mean()), float(sds.max()), unread, parts)
+        return Prospect(None, None, unread, parts), np.where(read, np.inf, 0.0)
+    sds = np.zeros(len(read))
+    sds[read] = _sds(task, chosen, read)
+    return Prospect(float(sds[read].mean()), float(sds[read].max()), unread, parts), sds
 
 
 def with_pairs(design: Design, pairs: Iterable[tuple[str, str]]) -> Design:

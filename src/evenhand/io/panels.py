@@ -126,7 +126,8 @@ def read_panel(  # noqa: PLR0913
         Cells that are read as something else than stands in the file, which itself is never changed:
         ``{"26:Ito": "80"}`` for row 26 under the heading Ito; empty text for an empty cell. What stands there already
         says that it is right: such a score stops no decision, however far it is from all others. A row after the last
-        one of which several cells are given is read as if it stood there.
+        one of which several cells are given is read as if it stood there. ``"680 (confirmed)"`` is a score that is not
+        in the file, and right.
 
     Raises
     ------

@@ -138,19 +138,31 @@ def _settle(readings: Readings, gauges: Gauges, start: Floats, drawn: float) -> 
         report("estimating correlations", step, None)
         solver = JointSolver(readings, sigma, gauges)
         try:
-            mean = solver.expected(solver.solve()[2])
+            after = _after(solver, drawn)
         except SolveError:
-            if drawn:
+            if drawn and not mixing.was_mixed:
                 raise
-            return None
-        after = (readings.count * mean + drawn * np.diag(np.diagonal(mean))) / (readings.count + drawn)
+            after = None
+        if after is None:
+            if not mixing.was_mixed:
+                return None
+            sigma = unpacked(mixing.back())  # a mixed step may go too far
+            continue
         sd = np.sqrt(np.diagonal(after))
-        if float(np.linalg.eigvalsh(after / np.outer(sd, sd))[0]) < (SINGULAR if drawn else _PERFECT):
-            return None
         if float(np.abs((after - sigma) / np.outer(sd, sd)).max()) <= STEADY:
             return solver
         sigma = unpacked(mixing.next(packed(sigma), packed(after)))
     return None
+
+
+def _after(solver: JointSolver, drawn: float) -> Floats | None:
+    """Return the Sigma that one step of the EM algorithm leads to; None where errors go together perfectly by it."""
+    count = solver.readings.count
+    mean = solver.expected(solver.solve()[2])
+    after = (count * mean + drawn * np.diag(np.diagonal(mean))) / (count + drawn)
+    sd = np.sqrt(np.diagonal(after))
+    least = float(np.linalg.eigvalsh(after / np.outer(sd, sd))[0])
+    return None if least < (SINGULAR if drawn else _PERFECT) else np.asarray(after)
 
 
 def refuse_singular(matrix: Floats, criteria: Sequence[str]) -> NoReturn:

@@ -37,8 +37,13 @@ METHOD_NAMES: Final[dict[str, str]] = {
     "z": "z-scores of each assessor",
 }
 
-PLAIN_NAMES: Final = {"cwa": "simple averaging", "iba": "calibration", "cwc": "calibration"}
-"""What methods are called where no confidence was declared."""
+PLAIN_NAMES: Final = {
+    "cwa": "simple averaging",
+    "iba": "calibration",
+    "cwc": "calibration",
+    "confidences": "noise of each assessor's own",
+}
+"""What methods and refinements are called where no confidence was declared."""
 
 REFINEMENT_NAMES: Final = {
     "shrunk": "pulled towards the mean",
@@ -89,8 +94,8 @@ def method_name(method: str, confidence: str | None = None) -> str:
     ('calibration with confidence, pulled towards the mean', 'calibration, pulled towards the mean')
     """
     base, *refinements = method.split("+")
-    names = METHOD_NAMES | PLAIN_NAMES if confidence == "none" else METHOD_NAMES
-    words = [names.get(base, base), *(REFINEMENT_NAMES.get(name, name) for name in refinements)]
+    names = METHOD_NAMES | REFINEMENT_NAMES | (PLAIN_NAMES if confidence == "none" else {})
+    words = [names.get(one, one) for one in (base, *refinements)]
     return ", ".join(phrase(one) for one in words)
 
 
@@ -525,7 +530,9 @@ class Fit(Asked, frames.Shown):
     def name(self) -> str:
         """What its method is called in words, on this panel."""
         own = self.model.name
-        return method_name(self.method, self.panel.confidence) if own == method_name(self.method) else own
+        if self.panel.confidence != "none" or own != method_name(self.method):
+            return own
+        return method_name(self.method, self.panel.confidence)
 
     def covariance(self) -> Floats | None:
         """Return the posterior covariance of values, then biases, in the gauge of the fit; None where there is none."""

@@ -28,6 +28,7 @@ from evenhand.progress import report
 from evenhand.solve.base import LowRank
 from evenhand.solve.bordered import WidenedSolver
 from evenhand.solve.priors import CentredSolver, PriorSolver
+from evenhand.words import argument
 
 Link = Literal["probit", "logit"]
 
@@ -42,6 +43,9 @@ _FLAT: Final = 1e-9
 
 _LOWEST, _HIGHEST = -7.0, 7.0
 """Logarithms of the smallest and largest standard deviation that is tried."""
+
+_WIDE: Final = 2.5
+"""A spread whose logarithm is above this, beside noise of one, must be told by the scores, or it may have no end."""
 
 _DIFFERENCE: Final = 1e-3
 """Step of the differences of slopes that give the curvature at the peak."""
@@ -462,7 +466,19 @@ class Laplace:
     def climb(self) -> tuple[Floats, Node]:
         """Find the highest likelihood, and return where it is, in logarithms of variances, and the fit there."""
         self.point, self.best = self.peak()
+        self._require_end()
         return 2 * self.point[-2:][[sd is None for sd in self.given]], node_of(self, self.best)
+
+    def _require_end(self) -> None:
+        """Refuse spreads that could as well be without end: one side tells all categories apart by itself."""
+        wide = [at for at in (-2, -1) if self.given[at] is None and self.point[at] > _WIDE]
+        if wide and not all(0 < self._covariance[at, at] < 1 for at in wide):
+            side = "objects" if wide[0] == -2 else "assessors"
+            name = "value_sd" if wide[0] == -2 else "bias_sd"
+            raise SolveError(
+                f"Which {side} have which categories is so clear that the scores tell no noise to measure them by: "
+                f"there is no result; give {argument(name)}, in units of the noise, or use another model."
+            )
 
     @cached_property
     def _covariance(self) -> Floats:

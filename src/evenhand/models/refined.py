@@ -268,7 +268,10 @@ class Refined(Model):
             if (
                 names != ["value_ratio", "bias_ratio"] or self.names or not normal
             ):  # coefficients have no prior of their own
-                return f"no log-evidence for {self.method}: it is defined for the four methods, and for them shrunk."
+                return (
+                    f"no log-evidence for {self.method}: it is computed for averages and for calibration, with or "
+                    "without confidence, each as it is or pulled towards the mean."
+                )
             if self.node.freedom <= 2:
                 return f"no log-evidence for {self.method}: there are too few scores."
         return None

@@ -263,11 +263,7 @@ class Mixing:
         if not np.isfinite(step).all():
             raise SolveError(RAN_AWAY)
         if self.was_mixed and np.linalg.norm(step) > np.linalg.norm(self.steps[-1]):
-            plain = self.points[-1]
-            self.points.clear()
-            self.steps.clear()
-            self.patience, self.was_mixed = min(2 * self.patience, 64), False
-            return plain
+            return self.back()
         self.points.append(after)
         self.steps.append(step)
         if len(self.steps) > max(DEPTH, self.patience + 1):
@@ -278,6 +274,14 @@ class Mixing:
         change = np.diff(np.stack(self.steps[-DEPTH:]), axis=0).T
         share = np.linalg.lstsq(change, step, rcond=1e-8)[0]
         return np.asarray(after - np.diff(np.stack(self.points[-DEPTH:]), axis=0).T @ share)
+
+    def back(self) -> Floats:
+        """Return where the iteration goes on by itself, in place of the mixed point that it was given."""
+        plain = self.points[-1]
+        self.points.clear()
+        self.steps.clear()
+        self.patience, self.was_mixed = min(2 * self.patience, 64), False
+        return plain
 
 
 def _fit(work: Work, setting: Setting, state: _State, weight: Floats, target: Floats) -> Fitted:

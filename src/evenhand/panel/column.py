@@ -23,6 +23,22 @@ Cell = str | float | decimal.Decimal | datetime.date | datetime.time | datetime.
 
 RowCodes = NDArray[np.uint32]
 
+CONFIRMED: Final = " (confirmed)"
+"""What a correction ends in that somebody has looked at, and that is not what stands in the file."""
+
+
+def is_confirmed(text: str) -> bool:
+    """Return whether a correction is a number that somebody has looked at; a label may end in any words.
+
+    Examples
+    --------
+    >>> is_confirmed("680 (confirmed)"), is_confirmed("Kim (confirmed)")
+    (True, False)
+    """
+    before = text.removesuffix(CONFIRMED)
+    return before != text and before.strip() != "" and not any(sign.isalpha() for sign in before)
+
+
 NO_CODE: Final = 2**32 - 1
 """The code of a cell that is a plain number, or of an empty one in a column without plain numbers."""
 
@@ -113,7 +129,8 @@ class Table:
     def corrected(self, corrections: Mapping[str, str]) -> Table:
         """Return the table with other cells: ``{"26:Ito": "80"}`` is row 26 under the heading Ito, empty if blank.
 
-        A row after the last one of which several cells are given is a new one.
+        A row after the last one of which several cells are given is a new one. ``"680 (confirmed)"`` is 680, and that
+        somebody has looked at it.
         """
         if not corrections:
             return self
@@ -132,7 +149,9 @@ class Table:
                 )
                 raise InputError(message, kind="bad_option", where=self.source)
             column = self.names.index(name)
-            columns[column][rows[int(row)]] = text.strip() or None
+            columns[column][rows[int(row)]] = (
+                text.removesuffix(CONFIRMED) if is_confirmed(text) else text
+            ).strip() or None
             changed.add(column)
         return replace(
             self,
@@ -156,13 +175,14 @@ class Table:
         before, after = self.columns, self.corrected(corrections).columns
         rows = {str(number): at for at, number in enumerate([*self.row_numbers.tolist(), *self._added(corrections)])}
         confirmed, changed = [], []
-        for place in corrections:
+        for place, text in corrections.items():
             row, _, name = place.partition(":")
             column, at = self.names.index(name), rows[str(int(row))]
             one, other = before[column][at] if at < len(self) else None, after[column][at]
             if one is not None and other is not None and _is_same(one, str(other)):
                 confirmed.append(place)
             else:
+                confirmed += [place] if is_confirmed(text) else []
                 cells = [remark("empty") if cell is None else str(cell).strip() for cell in (one, other)]
                 where = remark("row {row}, column {name}", row=int(row), name=name)
                 changed.append(

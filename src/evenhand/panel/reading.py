@@ -15,7 +15,7 @@ from evenhand.panel.headings import fold, may_be_german_note, meaning_of, says_l
 from evenhand.panel.layout import Kind, Layout, LeftOut
 from evenhand.panel.lexicon import NOUNS
 from evenhand.panel.rules import ReadOptions
-from evenhand.words import again, argument, name_some, phrase, remark
+from evenhand.words import again, argument, chained, name_some, phrase, remark
 
 LAYOUTS: Final[Mapping[Kind, str]] = {
     "long": "one assessment a row",
@@ -31,9 +31,6 @@ _FORMS: Final[Mapping[Form, str]] = {
     "level": "levels",
     "none": "",
 }
-
-
-_LEVELS: Final = "high, medium, low"
 
 
 def _some(columns: Sequence[str]) -> str:
@@ -301,4 +298,5 @@ def _meaning(entries: Entries) -> str:
         return remark("a scale from {low} = low to {high} = high", low=f"{low:g}", high=f"{high:g}")
     ordered = sorted(entries.level_words.items(), key=lambda item: -item[1])
     told = [f"{word} = {LEVEL_NAMES[power]}" for word, power in ordered if word.casefold() != LEVEL_NAMES[power]]
-    return name_some(told, 7) if told else _LEVELS
+    there = dict.fromkeys(LEVEL_NAMES[power] for _word, power in ordered)
+    return name_some(told, 7) if told else chained([remark(level) for level in there], "{one}, {other}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
 from typing import Any, Final, Literal
@@ -14,6 +15,7 @@ from evenhand.answers.heldout import leverages
 from evenhand.answers.influence import influence as find_influence
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError, bad_option
+from evenhand.models.average import CWA
 from evenhand.models.fit import Fit, method_name
 from evenhand.panel.panel import Panel
 from evenhand.plots import labels
@@ -264,6 +266,8 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None, find
         left_out = ", ".join(labels.chosen(kinds.names, few))
         notes.append(f"Too few scores to tell, and left out: {left_out}." if few.size else "")
         sd = np.sqrt(sum_by(index, level / panel.precision, count)[kept] / number_of)
+        is_free = "+power" in fit.model.method
+        notes.append("How much confidence counts is taken from the scores here." if is_free else "")
         notes.append("" if fit.model.uses_confidence else "For this check alone all scores count alike, however sure.")
         return _by_level(fit, labels.chosen(kinds.names, kept), sd, ratios, number_of, notes, finding)
     notes.append(f"{count_of(few.size, 'assessor')} with too few scores left out." if few.size else "")
@@ -386,6 +390,8 @@ def agreement(comparison: Comparison, beside: Fit | None = None) -> Agreement:
     known_as = {row.fit.name: row.fit for row in rows if row.fit is not None}  # one where confidence says nothing
     if beside is not None:
         known_as = {beside.name: beside} | {name: fit for name, fit in known_as.items() if name != beside.name}
+    if len(known_as) > _MOST_METHODS:  # what is recommended is told of before one more average
+        known_as = {name: fit for name, fit in known_as.items() if fit is beside or fit.model != CWA}
     fits = list(known_as.values())[:_MOST_METHODS]
     missing = [method_name(row.method, comparison.panel.confidence) for row in rows if row.fit is None]
     if len(fits) < 2:
@@ -400,29 +406,45 @@ def agreement(comparison: Comparison, beside: Fit | None = None) -> Agreement:
         "Values in points, one method against another; on the dashed line both give the same.",
         f"Without values, and left out: {', '.join(missing)}." if missing else "",
         labels.thin_note([every]),
-        "Groups that cannot be compared are drawn together here: compare two fits to see them apart."
+        "Groups that cannot be compared are drawn together here."
         if any(fit.values.component.max() > 0 for fit in fits)
         else "",
     ]
-    return Agreement(fits, pairs, labels.thin(every), _agreement_words(fits, pairs), notes)
+    return Agreement(fits, pairs, labels.thin(every), _agreement_words(fits, pairs, beside is not None), notes)
 
 
-def _agreement_words(fits: list[Fit], pairs: list[tuple[int, int, float | None]]) -> str:
-    """Return which methods agree least and most."""
+def _agreement_words(fits: list[Fit], pairs: list[tuple[int, int, float | None]], is_beside: bool) -> str:
+    """Return which methods agree least and most, with each other or with the one used, of those that are drawn."""
     known = {(fits[by].name, fits[at].name): r2 for by, at, r2 in pairs if r2 is not None}
     if not known:
         return "The methods cannot be compared: values do not vary"
     if all(is_same(fits[0].values.estimate, fit.values.estimate) for fit in fits[1:]):
-        return "All methods give the same values"
+        return f"{_these(fits)} give the same values"
     low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
     if known[low] >= _ALIKE:
-        return f"All methods give nearly the same values (R² {floor(1000 * known[low]) / 1000:.3f} or more)"
+        return f"{_these(fits)} give nearly the same values (R² {floor(1000 * known[low]) / 1000:.3f} or more)"
     if low == high:
-        return f"{sentence(' and '.join(low))} agree with R² {known[low]:.2f}"
+        return f"{sentence(_pair(low))} agree with R² {known[low]:.2f}"
+    if is_beside:
+        least, most = _pair([low[1]]), _pair([high[1]])
+        return (
+            f"Of these methods {least} agrees least with the method used (R² {known[low]:.2f}), {most} most "
+            f"(R² {known[high]:.2f})"
+        )
     return (
-        f"{sentence(' and '.join(low))} agree least (R² {known[low]:.2f}); {' and '.join(high)} agree most "
+        f"Of these {len(fits)} methods {_pair(low)} agree least (R² {known[low]:.2f}), {_pair(high)} most "
         f"(R² {known[high]:.2f})"
     )
+
+
+def _these(fits: Sequence[Fit]) -> str:
+    """Return two methods by name, or how many are drawn."""
+    return sentence(_pair([one.name for one in fits])) if len(fits) == 2 else f"These {len(fits)} methods"
+
+
+def _pair(names: Sequence[str]) -> str:
+    """Return two methods for a sentence: in quotation marks where a name has a comma."""
+    return " and ".join(f"“{name}”" if "," in name else name for name in names)
 
 
 def is_same(one: Floats, two: Floats) -> bool:

@@ -71,8 +71,10 @@ BARS: Final = 120
 _SEEN: Final = 0.015
 """Chances from this on, 2% as they are written, can be seen as bars."""
 
-CHANGED: Final = 40
-"""Of so many objects, the nearest to the line, it is told which other scores would change their status."""
+CHANGED, _OTHERS = 40, 36_000
+"""Of up to so many objects it is told which other scores would change their status; of more, of those that are open or
+in an alert: of the nearest to the line, as many as stand before so many others in all, where that takes long.
+"""
 
 NAMED_FAR: Final = 3
 """Of so many scores that must be checked it is said whose they are."""
@@ -135,6 +137,11 @@ class Table:
     def is_ranked(self) -> bool:
         """Whether ranks can be told."""
         return all(one.rank_lower is not None for part in self.parts for rows in part for one in rows.rows)
+
+    @cached_property
+    def has_names(self) -> bool:
+        """Whether labels are so long that a narrow column would cut them."""
+        return any(len(one.object) > _SHORT for part in self.parts for rows in part for one in rows.rows)
 
 
 def table_of(
@@ -423,8 +430,8 @@ class Object:
     @property
     def weights(self) -> list[str]:
         """What its scores weigh, in words; a dash for those that do not count. Empty where values are no such means."""
-        shares = [(one.share, one.counts) for one in self.scores]
-        return [weight_words(share) if counts else "–" for share, counts in shares if share is not None]
+        shares = [one.share for one in self.scores if one.share is not None]
+        return [words if one.counts else "–" for words, one in zip(weight_words(shares), self.scores, strict=False)]
 
     @property
     def mean(self) -> float | None:
@@ -437,8 +444,10 @@ class Object:
         return axis([0.0, 1.0] if self.changes is None else self.changes.ends)
 
 
-def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None) -> list[Object]:
-    """Return what a page says about each object, in the order of the table."""
+def objects_of(
+    fit: Fit, standings: Sequence[Standing], decision: Decision | None, alerted: Sequence[str] = ()
+) -> list[Object]:
+    """Return what a page says about each object, in the order of the table; ``alerted`` are those in an alert."""
     if not standings:
         return []
     panel = fit.panel
@@ -452,19 +461,20 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
     rows: dict[int, list[Score]] = {}
     for at, (o, a) in enumerate(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)):
         bias = float(fit.biases.estimate[a]) if fit.is_calibrated else None
+        taken = float(f"{bias or 0.0:.{digits}f}")  # as it is shown, so that what is left adds up with it
         rows.setdefault(o, []).append(
             Score(
                 assessor=str(panel.assessors[a]),
                 score=float(panel.score[at]),
                 declared=said[at],
                 bias=bias,
-                less=float(panel.score[at]) - (bias or 0.0),
+                less=float(panel.score[at]) - taken,
                 share=None if share is None else float(share[at]),
                 counts=not apart[at],
             )
         )
     position = {label: at for at, label in enumerate(panel.objects)}
-    changes, counts = _changes_of(standings, decision), Counter(fit.values.component.tolist())
+    changes, counts = _changes_of(standings, decision, alerted), Counter(fit.values.component.tolist())
     is_free = has_free_biases(fit)
     lone = {panel.assessors[at] for at in np.flatnonzero(panel.assessor_assessments == 1).tolist() if is_free}
     found = []
@@ -489,12 +499,17 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
     return found
 
 
-def _changes_of(standings: Sequence[Standing], decision: Decision | None) -> dict[str, Changes]:
-    """Return what would change the objects nearest to the line, by label."""
+def _changes_of(standings: Sequence[Standing], decision: Decision | None, alerted: Sequence[str]) -> dict[str, Changes]:
+    """Return what would change objects, by label: where they are many, those that are open or in an alert."""
     if decision is None or decision.line is None:
         return {}
-    nearest = sorted(standings, key=lambda one: abs(one.place - decision.places - 0.5))[:CHANGED]
-    found = what_would_change_all(decision, [one.object for one in nearest])
+    named = set(alerted)
+    wanted = list(standings)
+    if len(wanted) > CHANGED:
+        wanted = [one for one in standings if one.status == "undecided" or one.object in named]
+    wanted.sort(key=lambda one: (one.object not in named, abs(one.place - decision.places - 0.5)))
+    most = max(CHANGED, _OTHERS // len(decision.standings))
+    found = what_would_change_all(decision, [one.object for one in wanted[:most]])
     return {one.object: one for one in found if one.scores}
 
 
@@ -613,7 +628,7 @@ def assessors_of(fit: Fit) -> list[Assessor]:
 
 
 def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
-    """Return the finding on assessors: who gives most and who least."""
+    """Return the finding on assessors: who of those clearly generous gives most, and of those clearly strict least."""
     if not assessors:
         return ""
     if assessors[-1].group:
@@ -623,7 +638,8 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
         if any(one.side for one in assessors):
             return phrase("Clearly stricter or more generous than their group: {count} of {all} assessors", **counts)
         return phrase("No assessor is shown to be stricter or more generous than their group")
-    first, last = assessors[0], assessors[-1]
+    first = next((one for one in assessors if one.side == "generous"), assessors[0])
+    last = next((one for one in reversed(assessors) if one.side == "strict"), assessors[-1])
     if first.side != "generous" and last.side != "strict":
         return phrase("No assessor is clearly stricter or more generous than the panel")
     more, less = number(first.bias, digits), number(-last.bias, digits)
@@ -799,6 +815,7 @@ def context(
     standings: Sequence[Standing],
     shown: Sequence[Standing] | None = None,
     sheet: tuple[int, int] = (0, 0),
+    alerted: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what the templates of the decision show; of the objects only some in full, where that is said."""
     table = table_of(fit, standings, decision, sheet)
@@ -811,7 +828,7 @@ def context(
         "points_words": values_mean(fit),
         "is_calibrated": fit.is_calibrated,
         "profile": None if decision is None else profile_of(decision),
-        "objects": objects_of(fit, standings if shown is None else shown, decision),
+        "objects": objects_of(fit, standings if shown is None else shown, decision, alerted),
         "assessors": assessors,
         "assessors_axis": axis([*reach, 0.0], about=0.0),
         "assessors_words": assessors_words(assessors, table.digits),

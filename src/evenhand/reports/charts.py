@@ -263,10 +263,8 @@ def methods(compared: Comparison, fit: Fit) -> Picture:
 def confidence(fit: Fit, compared: Comparison | None) -> Picture:
     """Return what declared confidence was worth: by the test that the alerts go by, where it was made."""
     worth = worth_of_confidence(compared)
-    if worth is None or worth.equal is None:
-        found = findings.confidence(fit)
-    else:
-        found = findings.confidence(worth.equal, finding=worth.headline)
+    # residuals of scores that are not weighed as they scatter are mixed of those of all levels
+    found = findings.confidence(fit) if worth is None else findings.confidence(worth.weighed, finding=worth.headline)
     is_level = found.by == "level"
     digits = labels.decimals(np.append(found.declared, 0.0)) if is_level else 2
     sides = dict(zip(KINDS, ("more", "other", "less"), strict=True))

@@ -34,6 +34,7 @@ from evenhand.answers.support import (
     asked_by,
     is_clearly_better,
     is_simpler,
+    left_out,
     rule,
     supported,
 )
@@ -47,7 +48,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks, charts
-from evenhand.reports.paper import Form, annexes, beside, form_of, is_wrapped, shares, sheet_of
+from evenhand.reports.paper import Form, annexes, beside, form_of, is_wrapped, marked_words, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -60,13 +61,11 @@ from evenhand.reports.summary import (
     summarise_reliability,
 )
 from evenhand.words import (
-    NAMED,
     called,
     called_some,
     chance,
     count_of,
     is_or_are,
-    listed,
     lowered,
     more_of,
     name_some,
@@ -131,6 +130,13 @@ _NUMBERS: Final = {
     "freedom": "Degrees of freedom of tails",
 }
 """Numbers that a model was told by the scores, as people read them."""
+
+_NOISE_OF: Final = {
+    "level": " of a score of medium confidence",
+    "confidence": " of a score of confidence 1",
+    "uncertainty": " per unit of declared uncertainty",
+}
+"""Of which scores the noise is, by what was declared, where that counts."""
 
 _BRIEF: Final = 120
 """Names that are longer together than this stand one by one."""
@@ -222,8 +228,8 @@ def make_report(
             compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
         deletions = _deletions(fit, top)
         # what may be wrong without what must be checked is told beside what comes out without it
-        further = [] if stops and without is None else alerts(fit, decision, comparison=compared, deletions=deletions)
-        alerted = [*stops, *further]
+        further = alerts(fit, decision, comparison=compared, deletions=deletions)
+        alerted = [*stops, *(further if without is not None else [one for one in further if one not in stops])]
         said = _decision_words(fit, ranking, decision, alerted) if ranking else _no_decision_words(fit, top, reason)
         return Report(
             fit=fit,
@@ -249,7 +255,7 @@ def make_report(
             notes=notes,
             clear=all_clear(alerted, fit, decision, comparison=compared, deletions=deletions),
             asked=_asked(fit, compared),
-            rule="" if compared is None else " ".join([rule(fit, compared), *_by_better(fit, compared)]),
+            rule="" if compared is None else rule(fit, compared),
             is_clear=_is_clear(fit, compared),
             is_simpler=_is_simpler(fit, compared),
             entered=entered,
@@ -277,33 +283,6 @@ def _is_clear(fit: Fit, compared: Comparison | None) -> bool:
     method = None if compared is None else supported(fit, compared).method
     other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
     return other is None or method == fit.method or is_clearly_better(other, fit)
-
-
-def _by_better(fit: Fit, compared: Comparison | None) -> Iterator[str]:
-    """Yield who has another rank in the own group by the method that the scores support, where that is another."""
-    method = None if compared is None else supported(fit, compared).method
-    other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
-    if compared is None or other is None or method == fit.method or not fit.values.component.max():
-        return
-    yield f"By the supported method {_moved_in_groups(fit, other)}."
-
-
-def _moved_in_groups(fit: Fit, other: Fit) -> str:
-    """Return who has another rank in the own group by another fit, as a clause; many are counted."""
-    groups, noun = fit.values.component, fit.panel.noun
-    now, then = fit.values.ranks_within(groups), other.values.ranks_within(groups)
-    moved = sorted(np.flatnonzero(now != then).tolist(), key=lambda at: then[at])
-    if not moved:
-        return f"no {noun} has another rank in its group"
-    if len(moved) > NAMED:
-        return f"{count_of(len(moved), noun)} have another rank in their group"
-    inside = []
-    for group in range(int(groups.max()) + 1):
-        some = [(called(fit.values.labels[at], noun), int(then[at])) for at in moved if groups[at] == group]
-        clauses = [f"{who} {'rank' if count else 'would have rank'} {rank:,}" for count, (who, rank) in enumerate(some)]
-        if clauses:
-            inside.append(f"{listed(clauses)} in group {group + 1}")
-    return "; ".join(inside)
 
 
 def _ranks(
@@ -367,8 +346,14 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
         for members in (np.flatnonzero(component == group) for group in range(groups))
     ]
     if groups > 1:
-        highest = [f"{called(labels[order[0]], fit.panel.noun)} in group {at + 1}" for at, order in enumerate(firsts)]
-        said.append(f"First by value, each group on a scale of its own: {name_some(highest, _GROUPS)}.")
+        highest = [
+            f"in group {at + 1}: {called(labels[order[0]], fit.panel.noun)} ({number(float(estimate[order[0]]), 1)})"
+            for at, order in enumerate(firsts[:_GROUPS])
+        ]
+        more = [f"and so on for {count_of(groups - _GROUPS, 'more group')}"] if groups > _GROUPS else []
+        said.append(
+            f"Highest {'; '.join([*highest, *more])}. The {'two ' if groups == 2 else ''}scales cannot be compared."
+        )
         if top is not None:
             said.append(
                 f"The panel must say how many of the {count_of(top, 'place')} each group gets, or join the groups. "
@@ -424,8 +409,8 @@ def _rolls(decision: Decision | None) -> list[Roll]:
         kept = () if name == "out" and len(labels) > _OUT else labels  # a record names everybody else
         named = called_some(labels, decision.fit.panel.noun, len(labels))
         is_brief = len(labels) <= blocks.LISTED and len(named) <= _BRIEF
-        if labels:
-            found.append(Roll(look.STATUS[name][0], len(labels), kept, named if is_brief else ""))
+        if labels or name == "in":
+            found.append(Roll(look.STATUS[name][0], len(labels), kept, (named or "none") if is_brief else ""))
     return found
 
 
@@ -520,8 +505,10 @@ def _freedom(fit: Fit) -> str:
 # --- the page ------------------------------------------------------------------------------------
 
 
-def render(report: Report, *, made: datetime | None = None, command: str = "evenhand report FILE …") -> str:
-    """Return the page; ``command`` is what made it, for those who go on from it."""
+def render(
+    report: Report, *, made: datetime | None = None, command: str = "evenhand report FILE …", checking: str = ""
+) -> str:
+    """Return the page; ``command`` is what made it, for those who go on from it, ``checking`` what checks it."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -544,8 +531,11 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     written = datetime.now(UTC) if made is None else made
     told = None if report.supported is None else report.supported.method
     form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], report.asked)
-    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, " ".join([*report.changes, report.clear]))
-    laid_out = blocks.context(fit, verdict, rows, sheet=(sheet.rows, sheet.more_rows))
+    by_hand = " ".join([*report.changes, report.clear])
+    title = blocks.values_words(fit, blocks.table_of(fit, rows, verdict), verdict)
+    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, by_hand, title)
+    alerted = [label for one in report.alerts for label in one.objects]
+    laid_out = blocks.context(fit, verdict, rows, sheet=(sheet.rows, sheet.more_rows), alerted=alerted)
     on_sheet = sum(len(block.rows) for part in laid_out["table"].parts for block in part if block.is_printed)
     has_rest = on_sheet < len(rows) or form.ticked == "annex"
     methods = [] if report.comparison is None else report.comparison["methods"]
@@ -560,6 +550,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         fit=fit,
         method_name=partial(method_name, confidence=fit.panel.confidence),
         supported_method=told,
+        simpler_words=f"the same without {parts}" if (parts := left_out(told or "", fit.method)) else "",
         rows=ROWS,
         anchors={one.standing.object: f"#o{at}" for at, one in enumerate(laid_out["objects"])},
         stops=stops,
@@ -567,7 +558,8 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         remarks=[one for one in report.alerts if one.level == "note"],
         is_provisional=bool(stops),
         without=provisional(stops),
-        has_changes=any(one.changes for one in laid_out["objects"]),
+        left_out=_left_out(stops),
+        changes_of=_changes_of(laid_out["objects"], {*alerted, *(() if verdict is None else verdict.undecided)}),
         places={one.object: one.place for one in rows},
         standing_of={one.object: one for one in rows},
         by_error=_main_methods(errors, fit.method, report.supported, lead),
@@ -581,12 +573,15 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         is_complete=fit.panel.n_assessments >= fit.panel.n_objects * fit.panel.n_assessors,
         commands=[correction for one in stops for correction in _corrections(one)],
         command=command,
+        checking=checking,
         freedom=_freedom(fit),
+        unchecked_words=_unchecked(report.check["bridges"], fit.panel.noun),
         lead=lead,
         fits_in=_generous_first(report.reliability, [one.assessor for one in laid_out["assessors"]]),
         form=form,
         blank_form=Form(),
         shares=shares(verdict, form),
+        marked_words="" if verdict is None else marked_words(verdict),
         beside=beside(verdict, form),
         is_wrapped=laid_out["is_long"] and is_wrapped(verdict),
         row_height=sheet.height(on_sheet),
@@ -597,12 +592,15 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
         verdicts=READ_AS,
         reach=_reach(rows),
+        is_weighted=_is_weighted(fit),
+        noise_of=_NOISE_OF.get(fit.panel.confidence, "") if _is_weighted(fit) else "",
+        typical_sds=_typical_sds(fit),
         rolls=_rolls(verdict),
         pulls=_pulls(report.influence),
         style=look.style_sheet() + (_TEMPLATES / "page.css").read_text(encoding="utf-8"),
         script=script,
         script_hash=_hash(script),
-        settings=json.dumps(dict(report.mark.settings), default=repr, ensure_ascii=False, indent=1),
+        settings=json.dumps(_settings(report), default=repr, ensure_ascii=False, indent=1),
         written=written.strftime("%Y-%m-%d %H:%M UTC"),
         date=f"{written.day} {written.strftime('%B %Y')}",
         all_notes=[
@@ -615,9 +613,32 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     )
 
 
+def _settings(report: Report) -> dict[str, Any]:
+    """Return the settings, with those refinements alone that were asked for, by name."""
+    settings, asked = dict(report.mark.settings), report.fit.model.asked
+    return settings | ({"refinements": dict(asked)} if "refinements" in settings else {})
+
+
 def _in_words(note: Summary, fit: Fit) -> Summary:
     """Return a note in which a method that it speaks of is called by its name in words."""
     return {**note, "message": _CODE.sub(lambda code: method_name(code[0], fit.panel.confidence), note["message"])}
+
+
+def _unchecked(bridges: Sequence[Summary], noun: str) -> str:
+    """Return which scores no other can check, the first three by name; empty where there are none."""
+    if not bridges:
+        return ""
+    pairs = [f"{called(one['assessor'], 'assessor')} on {called(one['object'], noun)}" for one in bridges]
+    count = "One score" if len(pairs) == 1 else f"{len(pairs):,} scores"
+    return f"{count} cannot be checked by any other: {name_some(pairs, 3)}."
+
+
+def _changes_of(objects: Sequence[blocks.Object], wanted: set[str]) -> str:
+    """Return for which objects the page tells what would change their status; empty where for none."""
+    told = {one.standing.object for one in objects if one.changes}
+    if len(told) in (0, len(objects)):
+        return "all" if told else ""
+    return "those that are open or in an alert" if wanted <= told else f"the {len(told):,} that matter most"
 
 
 def _moved_by(objects: Sequence[blocks.Object]) -> str:
@@ -650,6 +671,19 @@ def _corrections(stop: Alert) -> list[tuple[str, str]]:
     return [(shlex.quote(f"{cell[0]}:{cell[1]}={score}"), words) for score, words in ways]
 
 
+def _left_out(stops: Sequence[Alert]) -> dict[str, str]:
+    """Return for each object which of its scores are left out until they are checked, in a sentence."""
+    found: dict[str, list[str]] = {}
+    for one in stops:
+        if one.scores and one.outcomes:
+            panel = one.outcomes[0].fit.panel
+            for at in one.scores:
+                who = called(panel.assessors[panel.assessor_index[at]], "assessor")
+                told = found.setdefault(panel.objects[panel.object_index[at]], [])
+                told.append(f"the {_plain(float(panel.score[at]))} of {who}")
+    return {label: f"Left out until checked: {name_some(told, _NAMED)}." for label, told in found.items()}
+
+
 def _lead(rows: Sequence[Summary], fit: Fit, told: Recommendation | None, rule: str) -> str:
     """Return what stands beside the method with the smallest error where another is supported; empty where it is it."""
     other = next((row for row in rows if told is not None and row["method"] == told.method), None)
@@ -672,6 +706,19 @@ def _reach(rows: Sequence[Standing]) -> float | None:
     """Return half the width of the interval of a typical value: their median; None where there are none."""
     found = [(one.upper - one.lower) / 2 for one in rows if one.lower is not None and one.upper is not None]
     return float(np.median(found)) if found else None
+
+
+def _is_weighted(fit: Fit) -> bool:
+    """Return whether scores count by declared confidence, and these differ."""
+    return fit.model.uses_confidence and float(np.ptp(fit.panel.precision)) > 0
+
+
+def _typical_sds(fit: Fit) -> tuple[float, float | None] | None:
+    """Return the standard deviation of a typical value and of a typical bias: medians; None where there are none."""
+    if fit.values.sd is None:
+        return None
+    biases = fit.biases.sd if fit.is_calibrated else None
+    return float(np.median(fit.values.sd)), None if biases is None else float(np.median(biases))
 
 
 def isolated(said: str) -> str:

@@ -11,7 +11,6 @@ from evenhand.answers.alerts import Alert
 from evenhand.answers.decision import Decision
 from evenhand.models.fit import Fit, method_name
 from evenhand.reports import blocks
-from evenhand.words import count_of
 
 TICKED_LONG: Final = 10
 """Up to this many names of a status stand on the first sheet where they take a line each."""
@@ -55,6 +54,18 @@ _LONG_NAME: Final = 290
 _ASKED: Final = 116
 """Width of what is asked, before the answers to tick."""
 
+_GROUPS: Final = 6
+"""Up to this many groups have a line each for their places."""
+
+_SIGNING: Final = "By signing, the panel decides by the method of this report."
+"""What stands before what is said of the other method."""
+
+_BOLD: Final = 1.12
+"""By how much letters of a heading are wider than others."""
+
+_FOR: Final = 205
+"""Width of the number of those who compete with the number of places: in less, it takes another line."""
+
 _FLOWING: Final = 0.4
 """Where this share of the first sheet would stay empty, the annex begins on it."""
 
@@ -68,7 +79,7 @@ class Form:
     methods
         The method of the report and the one that the scores support, where the panel must say which it decides by.
     instead
-        What is open by the other one, and which report has that.
+        What the panel signs where it decides by the other one.
     scores
         Scores that must be checked before anything is decided, in words.
     groups, divided
@@ -88,6 +99,11 @@ class Form:
     places: int = 0
     open: tuple[str, ...] = ()
     ticked: str = ""
+
+    @property
+    def lines(self) -> int:
+        """How many lines groups have for their places, one each: none where groups are many."""
+        return self.groups if self.groups <= _GROUPS else 0
 
 
 def form_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], top: int | None, asked: str = "") -> Form:
@@ -117,15 +133,11 @@ def form_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], top: i
 
 
 def _instead(decision: Decision, other: Decision, asked: str) -> str:
-    """Return what is open by another method, and which report has that."""
+    """Return what the panel does where it decides by another method: ``asked`` are the options, which the annex has."""
     if all(getattr(decision, one) == getattr(other, one) for one in ("inside", "undecided")):
         return "The other method decides the same."
-    said = "no place is open"
-    if other.undecided:
-        said = f"{len(other.undecided):,} are open for {count_of(other.left, 'place')}"
     annex = "annex C" if decision.fit.is_calibrated else "the annex"
-    how = f"; {annex} says how to have it made" if asked else ""
-    return f"To decide by the other, by which {said}, do not sign here but on its own report{how}."
+    return f"To use the other method, print and sign its own report{f' (command in {annex})' if asked else ''}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +171,21 @@ class Sheet:
 
 
 def sheet_of(
-    fit: Fit, decision: Decision | None, alerts: Sequence[Alert], said: Sequence[str], form: Form, clear: str = ""
+    fit: Fit,
+    decision: Decision | None,
+    alerts: Sequence[Alert],
+    said: Sequence[str],
+    form: Form,
+    clear: str = "",
+    title: str = "",
 ) -> Sheet:
     """Return the room that alerts, lists and the form leave for the table, by the lengths of what they say.
 
     ``said`` is what is said of the decision where there is none, ``clear`` what was changed by hand, and that nothing
-    speaks against it.
+    speaks against it; ``title`` stands above the table.
     """
     used = 113.0 + _form(form)  # with the title of the table, its head, the line, the legend, and what is left out
+    used += 20 * max(0, _lines(title, _BOLD * 16) - 1)
     is_stopped = any(one.level == "stop" for one in alerts)
     for one in alerts:
         used += 0 if is_stopped else 17 * _lines(one.beside, 14)
@@ -183,9 +202,11 @@ def sheet_of(
     is_long = any(len(label) > blocks.LONG for label in labels)
     if decision is not None:
         headline = decision.headline(by_method=any(one.doubtful for one in alerts))
-        used += 8 + 28 * _lines(headline, 24) + 17 * _lines(decision.meaning(), 12.7)
+        used += 8 + 28 * _lines(headline, _BOLD * 24) + 17 * _lines(decision.meaning(), 12.7)
         used += 46 + (_lists(decision) if is_long else _names(decision, form)) + 15 * _lines(clear, 11.2)
-        used += 15 if is_stopped else 15 * _lines(_BEFORE * " " + decision.averages_words(), 11.2)
+        averages = f"{_BEFORE * ' '}{decision.averages_words()} {marked_words(decision)}"
+        used += 15 if is_stopped else 15 * _lines(averages, 11.2)
+        used += 14 if decision.undecided and not is_long and _widths(decision, form)["undecided"] < _FOR else 0
     else:
         used += 15 + sum(17 * _lines(one, 12.7) for one in said[1:])
     used += 18 if len(fit.values.labels) > blocks.FOLDED else 0  # ranks above the line are left out too
@@ -251,15 +272,29 @@ def beside(decision: Decision | None, form: Form) -> dict[str, int]:
     """Return how many names stand beside each other under each count, by how long they are: the longest, as a rule."""
     if decision is None:
         return {}
-    parts = shares(decision, form)
     found = {}
-    for name, labels in zip(parts, _every(decision), strict=True):
-        width = _COLUMN + (_WIDTH - 28 - 3 * _COLUMN) * parts[name] / sum(parts.values())
+    for (name, width), labels in zip(_widths(decision, form).items(), _every(decision), strict=True):
         lengths = [len(one) for one in labels] or [0]
         letters = _LETTER * 11.7 * min(max(lengths), _UNEVEN * sum(lengths) / len(lengths))
         is_ticked = name == "undecided" and form.ticked == "top"
         found[name] = max(1, int(width / (letters + (25 if is_ticked else 9))))
     return found
+
+
+def _widths(decision: Decision, form: Form) -> dict[str, float]:
+    """Return how wide the column of each count is."""
+    parts = shares(decision, form)
+    whole = sum(parts.values())
+    return {name: _COLUMN + (_WIDTH - 28 - 3 * _COLUMN) * part / whole for name, part in parts.items()}
+
+
+def marked_words(decision: Decision) -> str:
+    """Return the sentence that the annex marks who has a place by plain average alone, where they are not named."""
+    unlike = decision.unlike_averages
+    if unlike.are_few or not unlike.leaving:
+        return ""
+    who = f"the other {len(unlike.leaving):,}" if unlike.tied else "them"
+    return f"Annex A marks {who} by ▼."
 
 
 def annexes(count: int, nouns: str, has_assessors: bool) -> list[tuple[str, str]]:
@@ -277,9 +312,9 @@ def annexes(count: int, nouns: str, has_assessors: bool) -> list[tuple[str, str]
 
 def _form(form: Form) -> float:
     """Return the height of what the panel fills in, with the line for signatures."""
-    used = 56.0 + 24 * len(form.scores) + (46 if form.divided else 0)
+    used = 56.0 + 48 * len(form.scores) + (46 + 23 * form.lines if form.divided else 0)
     if form.methods:
-        used += 2 + 19 * _lines(f"the method of this report. {form.instead}", 11.7, _WIDTH - _ASKED)
+        used += 2 + 19 * _lines(f"{_SIGNING} {form.instead}", 11.7, _WIDTH - _ASKED)
     if form.open:
         used += 19
     return used + (24 if form.open or form.methods or form.divided or form.scores else 0)

@@ -193,7 +193,7 @@ class JointSolver:
         readings = self.readings
         weight = np.zeros((readings.count, readings.n_criteria, readings.n_criteria))
         for criteria, rows in readings.patterns:
-            inverse = np.linalg.inv(self.covariance[np.ix_(criteria, criteria)])
+            inverse = _inverse(self.covariance[np.ix_(criteria, criteria)])
             root = readings.root[np.ix_(rows, criteria)]
             weight[np.ix_(rows, criteria, criteria)] = root[:, :, None] * inverse * root[:, None, :]
         return weight
@@ -205,7 +205,7 @@ class JointSolver:
         every = np.arange(self.readings.n_criteria)
         absent = blocks[:, every, every] == 0
         blocks[:, every, every] += absent
-        inverse = np.linalg.inv(blocks)
+        inverse = _inverse(blocks)
         inverse[:, every, every] -= absent
         return np.asarray((inverse + inverse.transpose(0, 2, 1)) / 2)
 
@@ -251,10 +251,7 @@ class JointSolver:
         matrix, free = self._schur
         factor = Cholesky.of(np.asfortranarray(matrix), _CANCELLED)
         if factor is None:
-            raise SolveError(
-                "The equations of correlated criteria lose too many digits: confidences or correlations are too "
-                "extreme; use correlated=False."
-            )
+            raise _too_correlated()
         return factor, free
 
     def solve(self) -> tuple[Floats, Floats, Floats]:
@@ -541,6 +538,22 @@ class CombinedSolver(OfSums):
         drawn = self._told(*(side.reshape(-1, count) for side in self.base.draw(generator, count)))
         values, biases = (np.ascontiguousarray(side.T) / np.sqrt(self.variance) for side in drawn)
         return values, biases
+
+
+def _inverse(blocks: Floats) -> Floats:
+    """Return the inverse of each block; a block that has none is one of criteria that go together too closely."""
+    try:
+        return np.asarray(np.linalg.inv(blocks), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        raise _too_correlated() from None
+
+
+def _too_correlated() -> SolveError:
+    """Return the error of criteria whose equations cannot be told apart."""
+    return SolveError(
+        "The equations of correlated criteria lose too many digits: confidences or correlations are too extreme; use "
+        "correlated=False."
+    )
 
 
 def _sums(choose: sp.csr_array[Any], blocks: Floats) -> Floats:

@@ -64,15 +64,25 @@ def in_brief(words: object) -> tuple[str, str]:
 REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
     "": (_("none"), {}),
     "shrink": (_("thin evidence counts less (pulled towards the mean)"), {"shrink": True}),
-    "student": (_("outlying scores count less"), {"shrink": True, "tails": "student"}),
-    "scale": (_("each assessor has their own scale"), {"shrink": True, "scale": True}),
+    "student": (_("outlying scores count less, thin evidence too"), {"shrink": True, "tails": "student"}),
+    "scale": (_("each assessor has their own scale (thin evidence counts less too)"), {"shrink": True, "scale": True}),
     "noise": (
-        _("some assessors scatter more"),
+        _("some assessors scatter more (thin evidence counts less too)"),
         {"shrink": True, "calibrate_confidence": True},
     ),
     "ordinal": (_("marks are grades, not points"), {"ordinal": "probit"}),
 }
 """Refinements, each in words and as assumptions of :func:`evenhand.refine`."""
+
+
+KNOWN_AS: Final = {
+    "shrunk": "shrink",
+    "scaled": "scale",
+    "confidences": "noise",
+    "student": "student",
+    "ordinal-probit": "ordinal",
+}
+"""Refinements by what statisticians know them as."""
 
 
 @dataclass(frozen=True, eq=False)

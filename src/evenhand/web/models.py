@@ -9,6 +9,8 @@ from typing import Any
 from django.db import models
 from django.urls import reverse
 
+from evenhand.panel.column import CONFIRMED
+
 
 class Panel(models.Model):
     """A file of scores as it was dropped in, how it is read, and what is to be decided.
@@ -54,7 +56,8 @@ class Panel(models.Model):
 
     def corrected(self) -> dict[str, str]:
         """Return the cells that are read as something else, by their place."""
-        return {one.place: one.after for one in self.corrections.filter(undone=None)}
+        cells = self.corrections.filter(undone=None)
+        return {one.place: one.after + (CONFIRMED if one.is_kept else "") for one in cells}
 
     def state(self) -> dict[str, Any]:
         """Return all that an answer depends on."""
@@ -87,7 +90,11 @@ class Correction(models.Model):
     created: models.DateTimeField[Any, Any] = models.DateTimeField(auto_now_add=True)
     undone: models.DateTimeField[Any, Any] = models.DateTimeField(null=True)
     of: models.JSONField[Any, Any] = models.JSONField(default=dict)
-    """The group or the assessor with whose scores it was left out at one click; empty for a cell by itself."""
+    """The group or the assessor with whose scores it was left out at one click, or the score that was added.
+
+    For a cell by itself whose score of what it is, where that is known; ``kept`` where somebody has looked at a score
+    that is not in the file, and found it right.
+    """
 
     class Meta:
         """In the order in which they were made."""
@@ -96,6 +103,11 @@ class Correction(models.Model):
 
     def __str__(self) -> str:
         return f"{self.place}: {self.before!r} → {self.after!r}"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether somebody has looked at a score that is not in the file, and found it right."""
+        return bool(self.of.get("kept")) and self.before != self.after
 
     @property
     def place(self) -> str:

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 _REASONS: Final = 3
 """Reasons for single cells that a line names."""
 
+_NAMED: Final = 3
+"""Single cells up to which each is said by itself."""
+
+
+_GIVER: Final = ("who", "object")
+"""What is known of a score: who gave it, and to what."""
+
 
 @dataclass(frozen=True)
 class Settled:
@@ -76,7 +83,7 @@ class Settled:
             if self.kind == "others":
                 said = phrase("{things} of other groups are left out", **told)
                 return f"{phrase('{things} of other groups is left out', **told) if one else said}."
-        return _because(said, [self.first.reason])
+        return _because(said, [cell.reason for cell in self.cells])
 
 
 def by_hand(panel: Panel) -> list[Settled]:
@@ -91,22 +98,54 @@ def lines(settled: Sequence[Settled], scores: Scores) -> list[str]:
     """Return what was left out or changed by hand, and why, as it stands under the headline of a decision."""
     cells = [one.first for one in settled if not one.kind and one.first.before != one.first.after]
     said = [one.line(scores.noun) for one in settled if one.kind]
-    if cells:
-        told, holding = scores.reading, {one.column for one in cells}
+    told, holding = scores.reading, {one.column for one in cells}
+    if len(cells) <= _NAMED:
+        said += [_because(_changed(cell, scores), [cell.reason]) for cell in cells]
+    else:
         is_of_scores = told is None or holding <= {slot[-1] for slot in told.slots}
         many = {"count": f"{len(cells):,}"}
-        one = phrase("1 score is left out or changed by hand") if is_of_scores else phrase("1 cell is changed by hand")
         some = phrase("{count} scores are left out or changed by hand", **many)
         some = some if is_of_scores else phrase("{count} cells are changed by hand", **many)
-        said.append(_because(one if len(cells) == 1 else some, [cell.reason for cell in cells]))
+        said.append(_because(some, [cell.reason for cell in cells]))
     return said
+
+
+def _changed(cell: Correction, scores: Scores) -> str:
+    """Return what a cell is read as instead of what: whose score of what, or where it stands if that is not known."""
+    giver = given_in(scores, cell.row, cell.column) or {key: cell.of[key] for key in _GIVER if key in cell.of}
+    told = {"before": cell.before, "after": cell.after}
+    if len(giver) < len(_GIVER):
+        told |= {"row": cell.row, "column": cell.column}
+        if not cell.after:
+            return phrase("Row {row}, {column}: {before} is left out", **told)
+        told["before"] = cell.before or phrase("empty")
+        return phrase("Row {row}, {column} is read as {after} instead of {before}", **told)
+    told |= {"who": called(giver["who"], "assessor"), "object": called(giver["object"], scores.noun)}
+    if not cell.before:
+        told["score"] = cell.after
+        return phrase("A score that is not in the file is added, {score} from {who} for {object}", **told)
+    if not cell.after:
+        return sentence(phrase("{who}’s score for {object}, {before}, is left out", **told))
+    return sentence(phrase("{who}’s score for {object} is read as {after} instead of {before}", **told))
+
+
+def given_in(scores: Scores, row: int, column: str) -> dict[str, str] | None:
+    """Return whose score of what stands in a cell; None where it holds none, or one of several criteria."""
+    told = scores.reading
+    if scores.rows is None or told is None or told.criteria or told.criterion is not None:
+        return None
+    for at in (scores.rows == row).nonzero()[0].tolist():
+        if scores.cell_of(at) == (row, column):
+            who, object_ = scores.assessors[scores.assessor_index[at]], scores.objects[scores.object_index[at]]
+            return {"who": str(who), "object": str(object_)}
+    return None
 
 
 def _because(said: str, reasons: Sequence[str]) -> str:
     """Return a sentence with the reasons that were given, each once."""
     given = list(dict.fromkeys(reason.strip().rstrip(".") for reason in reasons if reason.strip()))
     some = "; ".join(given[:_REASONS]) + (" …" if len(given) > _REASONS else "")
-    return f"{said}: {some}." if given else f"{said}."
+    return f"{said}: {phrase('“{name}”', name=some)}." if given else f"{said}."
 
 
 def put_correction(
@@ -119,11 +158,53 @@ def put_correction(
     earlier = panel.corrections.filter(row=row, column=column, undone=None)
     known = earlier.first()
     before = before if known is None else known.before
-    earlier.update(undone=timezone.now() if not of else datetime.fromisoformat(of["at"]))
+    earlier.update(undone=datetime.fromisoformat(of["at"]) if of and "at" in of else timezone.now())
     Correction.objects.create(
         panel=panel, row=row, column=column, before=before, after=after, reason=reason, of=of or {}
     )
     return str(before)
+
+
+def added_in(panel: Panel, row: int, column: str) -> Settled | None:
+    """Return the score that was added of which a cell is part: its own, or another of the row that was added for it."""
+    known = panel.corrections.filter(row=row, column=column, undone=None).first()
+    for one in by_hand(panel):
+        is_whole_row = known is None and len(one.cells) > 1
+        if one.kind == "added" and one.first.row == row and (known in one.cells or is_whole_row):
+            return one
+    return None
+
+
+def amend(panel: Panel, one: Settled, column: str, after: str, reason: str = "", *, is_kept: bool = False) -> str:
+    """Change a cell of a score that was added, which stays one; without a score it is taken back.
+
+    Return what was done, in words for the record; ``is_kept`` says that somebody has looked at the score.
+    """
+    known = next((cell for cell in one.cells if cell.column == column), None)
+    before, was = "" if known is None else known.after, one.words
+    holds = one.first.of.get("columns") or {"score": next(c.column for c in one.cells if c.after == c.of["score"])}
+    if column == holds["score"] and not after:
+        take_back(panel, one)
+        return _("Taken back: %(what)s") % {"what": was}
+    of = {key: value for key, value in one.first.of.items() if key != "kept"}
+    of |= {key: after for key, name in holds.items() if name == column}
+    reasons = list(dict.fromkeys([*one.first.reason.split("; "), reason]))
+    known = known or Correction(panel=panel, row=one.first.row, column=column)
+    known.after = after
+    for cell in {cell.column: cell for cell in (*one.cells, known)}.values():
+        is_score = cell.column == holds["score"]
+        has_stood = is_score and cell is not known and cell.of.get("kept")
+        cell.of = of | ({"kept": True} if has_stood or (is_score and is_kept) else {})
+        cell.reason = "; ".join(filter(None, reasons))[:2000]
+        cell.save()
+    told = {key: of[key] for key in ("score", "name", "object")}
+    if is_kept:
+        return _("Added score confirmed: %(score)s from %(name)s for %(object)s") % told
+    if column in holds.values():
+        told["before"] = before
+        return _("Added score corrected: %(score)s from %(name)s for %(object)s, instead of %(before)s") % told
+    cells = {"row": one.first.row, "column": column, "before": before or "–", "after": after or "–"}
+    return _("Row %(row)s, %(column)s: %(before)s read as %(after)s") % cells
 
 
 def leave_out(

@@ -11,13 +11,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from markupsafe import Markup, escape
 
+from evenhand.look import status_word
 from evenhand.models.additive import CWC, IBA
 from evenhand.models.additive import METHODS as PLAIN
 from evenhand.web.calibrating import Answer, choices_for
-from evenhand.words import called, chained, name_some, quoted
+from evenhand.words import called, called_some, chance, listed, name_some, phrase, quoted, sentence
 
 if TYPE_CHECKING:
     from evenhand.answers.alerts import Alert
+    from evenhand.answers.decision import Standing
     from evenhand.web.models import Panel
 
 BETWEEN: Final = "\x1f"
@@ -56,6 +58,53 @@ def with_links(alert: Alert, addresses: Mapping[str, str]) -> Alert:
         return Markup("").join(link(addresses[part], part) if at % 2 else escape(part) for at, part in enumerate(parts))
 
     return replace(alert, lines=tuple((linked(lead), linked(rest)) for lead, rest in alert.lines))
+
+
+def of_object(alert: Alert, standing: Standing, answer: Answer) -> Alert | None:
+    """Return what an alert says of one object, and the scores and the assessor it is about; None for nothing."""
+    label = standing.object
+    if alert.kind == "hangs_on_assessor" and label in alert.objects:
+        at = alert.objects.index(label)
+        said = next((line for line in alert.lines if line[0] == alert.reasons[at]), (alert.reasons[at], ""))
+        others = [one for one in alert.objects if one != label]
+        names = called_some(others, answer.fit.panel.noun)
+        also = ((sentence(_("The same check is also of %(names)s.") % {"names": names}), ""),) if others else ()
+        headline = phrase("Check 1 status: it hangs on one assessor")
+        return replace(alert, headline=headline, lines=(said, *also), assessors=alert.assessors[at : at + 1])
+    if alert.kind == "other_method" and label in alert.objects and alert.instead is not None:
+        then = next(one.status for one in alert.instead.standings if one.object == label)
+        told = {"object": called(label, answer.fit.panel.noun), "status": status_word(str(then))}
+        line = _("By that method %(object)s is %(status)s.") % told
+        return replace(alert, lines=((sentence(line), ""),))
+    if alert.kind == "far_score" and alert.scores:
+        cases = [
+            (at, line) for at, line in zip(alert.scores, alert.lines, strict=False) if _giver(answer, at)[1] == label
+        ]
+        return (
+            replace(alert, scores=tuple(at for at, _line in cases), lines=tuple(line for _at, line in cases))
+            if cases
+            else None
+        )
+    return alert if alert.kind in ("thin", "tie") and label in alert.objects else None
+
+
+def finding_of(standing: Standing, alerts: Sequence[Alert], noun: str) -> str:
+    """Return the title of an object whose status is another by a better method or without an assessor; else nothing."""
+    checks = {one.kind: one for one in alerts if one.level == "check"}
+    if standing.status not in ("in", "out") or standing.chance is None:
+        return ""
+    told = {"object": called(standing.object, sentence(noun)), "rank": f"{standing.place:,}"}
+    told |= {"status": status_word(standing.status), "chance": chance(standing.chance)}
+    if "other_method" in checks:
+        said = _("%(object)s is %(status)s by the method used, at rank %(rank)s; chance of a place %(chance)s")
+    elif "hangs_on_assessor" in checks:
+        told["who"] = called(checks["hangs_on_assessor"].assessors[0], "assessor")
+        said = _("%(object)s is out only because of %(who)s, at rank %(rank)s; chance of a place %(chance)s")
+        if standing.status == "in":
+            said = _("%(object)s is in only thanks to %(who)s, at rank %(rank)s; chance of a place %(chance)s")
+    else:
+        return ""
+    return said % told
 
 
 def ways_on(alert: Alert, panel: Panel, answer: Answer, addresses: Mapping[str, str]) -> list[Way]:
@@ -127,7 +176,7 @@ def next_steps(answer: Answer, addresses: Mapping[str, str], stands: Mapping[str
     named = list(dict.fromkeys(name for one in rest for name in one.objects if name in addresses))
     noun = answer.fit.panel.noun
     if 0 < len(named) <= _STEPS:
-        who = Markup(chained([link(addresses[name], called(name, noun)) for name in named]))  # noqa: S704
+        who = Markup(listed([link(addresses[name], called(name, noun)) for name in named]))  # noqa: S704
         found.append(Markup(_("look at %(who)s")) % {"who": who})  # noqa: S704  the words are ours, names are escaped
     elif rest:
         found.append(link(f"#check-{rest[0].kind}", _("look at what is to be checked")))

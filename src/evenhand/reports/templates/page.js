@@ -7,12 +7,15 @@
     if (folded) { folded.scrollIntoView(); }
   }
   const links = all("nav a");
+  let chosen = null, stopped = 0;  // the part that was chosen, and where the page stood then
   function follow() {  // the part of the page that one reads is marked in its contents
+    if (chosen && Math.abs(scrollY - stopped) > 2) { chosen = null; }
     const at_end = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
     const read = links.filter((link) => at_end || document.querySelector(link.hash).getBoundingClientRect().top < innerHeight / 3);
-    links.forEach((link) => { link === (read[read.length - 1] || links[0]) ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current"); });
+    links.forEach((link) => { link === (chosen || read[read.length - 1] || links[0]) ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current"); });
   }
   window.addEventListener("scroll", follow, { passive: true });
+  links.forEach((link) => { link.addEventListener("click", () => { setTimeout(() => { chosen = link; stopped = scrollY; follow(); }); }); });
   follow();
   if (matchMedia("(max-width: 640px)").matches) { all(".at-hand").forEach((one) => { one.open = false; }); }
   window.addEventListener("hashchange", reveal);
@@ -35,6 +38,7 @@
         all("#ranks .cutline, #ranks .fold").forEach(function (one) { if (table.closest("#ranks")) { one.hidden = true; } });
         all("th[aria-sort]", table).forEach((one) => one.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        all(".middle", table).forEach((one) => one.remove());
         const body = table.tBodies[0], rows = Array.from(body.rows);
         const key = (row) => { const text = row.cells[column].textContent.trim(); const value = number(text); return value === null ? text.toLowerCase() : value; };
         rows.sort(function (one, other) {

@@ -31,12 +31,13 @@ from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.web.settling import by_hand, lines
 from evenhand.web.views.groups import groups_of, siblings
 from evenhand.web.views.reading import settled_cell, slips_of
-from evenhand.web.ways import next_steps, remedy, stop, until, ways_on, with_links
+from evenhand.web.ways import Way, finding_of, next_steps, of_object, remedy, stop, until, ways_on, with_links
 from evenhand.words import called, quoted, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Decision, Standing
     from evenhand.models.fit import Fit
 
@@ -127,7 +128,7 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None, refus
         context = shown(panel, answer) | {"unread": unread, "settled": settled}
         context |= {"changes": lines(settled, answer.found.combined.panel), "siblings": siblings(panel, settled)}
         context |= _alerts(panel, answer, context) | {"groups": groups_of(panel, answer)}
-        context |= {"slips": slips_of(panel, looked, _slips(answer))} | _picks(answer)
+        context |= {"slips": slips_of(looked, _slips(answer))} | _picks(answer)
         context |= {"refused": refused, "settled_cell": settled_cell(panel, request.GET)}
         context |= {"switched": _switched(panel, answer, request.GET.dict())}
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
@@ -140,14 +141,18 @@ def _alerts(panel: Panel, answer: Answer, context: Mapping[str, Any]) -> dict[st
     """Return alerts in which names lead to their pages, and checks with the ways on from them."""
     addresses = context["assessor_links"] | context["anchors"]
     notes = [with_links(one, addresses) for one in answer.alerts if one.level == "note"]
-    marks = [answer.mark_of(one) for one in context["checks"]]
-    checks = [
-        (with_links(one, addresses), ways_on(one, panel, answer, addresses), at, panel.stands.get(at))
-        for one, at in zip(context["checks"], marks, strict=True)
-    ]
+    checks = [_check(one, one, panel, answer, addresses) for one in context["checks"]]
     stops = [with_links(one, addresses) for one in context["stops"]]
     steps = next_steps(context["answer"], context["anchors"], panel.stands)
     return {"stops": stops, "alerted": checks, "remarks": notes, "steps": steps, "rival": _rival(answer, panel.stands)}
+
+
+def _check(
+    whole: Alert, shown: Alert, panel: Panel, answer: Answer, addresses: Mapping[str, str]
+) -> tuple[Alert, list[Way], str, str | None]:
+    """Return what is shown of a check, with the ways on from it, its mark and, where it stands, why."""
+    at = answer.mark_of(whole)
+    return with_links(shown, addresses), ways_on(shown, panel, answer, addresses), at, panel.stands.get(at)
 
 
 def _rival(answer: Answer, stands: Mapping[str, str]) -> Decision | None:
@@ -281,7 +286,10 @@ def look(request: HttpRequest, pk: int) -> HttpResponse:
     if found is None:
         messages.error(request, _("That check is not there any more. Nothing was changed."))
         return redirect("decision", pk)
+    back, objects = request.POST.get("back", ""), answer.fit.panel.n_objects
     place = redirect(f"{reverse('decision', args=[pk])}#check-{found.kind}")
+    if back.isdecimal() and len(back) < 10 and int(back) < objects:
+        place = redirect("object", pk, int(back))
     if "undo" in request.POST:
         kept, words = {one: why for one, why in panel.stands.items() if one != at}, _("Open again: %(headline)s")
         reason = ""
@@ -313,8 +321,16 @@ def one_object(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         order = [one.object for one in answer.standings]
         place = order.index(str(labels[at]))
         context = shown(panel, answer, answer.standings[place : place + 1])
-        near = [answer.standings[one] for one in (place - 1, place + 1) if 0 <= one < len(order)]
-        return page(request, "object.html", panel, one=context["objects"][0], near=near, **context)
+        standing = answer.standings[place]
+        near = [answer.standings[one] if 0 <= one < len(order) else None for one in (place - 1, place + 1)]
+        about = [(one, said) for one in context["checks"] if (said := of_object(one, standing, answer)) is not None]
+        addresses = context["assessor_links"] | {
+            label: to for label, to in context["anchors"].items() if label != order[place]
+        }
+        finding = finding_of(standing, [said for _whole, said in about], answer.fit.panel.noun)
+        one = replace(context["objects"][0], finding=finding or context["objects"][0].finding)
+        context["alerted"] = [(whole, *_check(whole, said, panel, answer, addresses)) for whole, said in about]
+        return page(request, "object.html", panel, one=one, near=near, back=str(at), **context)
 
     return when_done(request, answering(panel), show, panel)
 
@@ -335,7 +351,8 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
             luck = [row["estimate"] for row in told["shares"] if row["part"] == "bias"]
             given = [(row["assessor"], row["verdict"]) for row in told["assessors"]]
             context |= {"luck": luck[0] if luck else None, "fitting": _by_verdict(told["assessors"])}
-            context |= {"fits_words": verdicts_words(given, is_title=True).rstrip(".") if given else ""}
+            fits = verdicts_words(given, is_title=True, is_grouped=not answer.fit.connectivity.is_connected)
+            context |= {"fits_words": fits.rstrip(".") if given else ""}
         return page(request, "assessors.html", panel, reliability=told, verdicts=READ_AS, **context)
 
     return when_done(request, answering(panel), show, panel)
@@ -365,7 +382,10 @@ def verdict_means() -> dict[str, str]:
         "erratic": _("Their scores scatter about what the others say more than chance explains."),
         "other ranking": _("Their scores do not rise with what the others say of the same work."),
         "bunched": _("Their scores lie closer together than the work they read."),
-        "too few scores to tell": _("Their scores do not show whether they rank the work as the others do."),
+        "too few scores to tell": _(
+            "Their scores do not rise clearly enough with what the others say of the same work to rule out chance "
+            "(95%): few scores, or weak agreement."
+        ),
         "consistent": _("Their scores rise with what the others say of the same work, beyond chance."),
     }
 
@@ -416,6 +436,9 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         reach = 0.0 if furthest is None else abs(furthest["left"])
         context |= {"furthest": furthest, "verdict": READ_AS.get(fits.get(label, ""), fits.get(label))}
         context["verdict_means"] = verdict_means().get(fits.get(label, ""))
+        held = [one for one in answer.alerts if one.kind == "hangs_on_assessor"]
+        pairs = [pair for one in held for pair in zip(one.objects, one.assessors, strict=True)]
+        context["held"] = {one.object: one.status for one in answer.standings if (one.object, label) in pairs}
         context |= {"axis": axis([reach], about=0.0) if reach > 0 else None}
         return page(request, "assessor.html", panel, label=label, one=one, rows=rows, **context)
 

@@ -20,11 +20,13 @@ from evenhand.errors import Problem
 from evenhand.io.formats import FORMATS
 from evenhand.panel.reading import LAYOUTS
 from evenhand.panel.rules import label_text, parse_score, probably_meant
+from evenhand.web.calibrating import Answer, answering
 from evenhand.web.forms import Added, Corrected, Settings
+from evenhand.web.jobs import SOON
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking, text_at
-from evenhand.web.settling import by_hand, cells_to_add, may_add, put_correction, take_back
+from evenhand.web.settling import added_in, amend, by_hand, cells_to_add, given_in, may_add, put_correction, take_back
 from evenhand.words import again
 
 if TYPE_CHECKING:
@@ -73,8 +75,12 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
         found = [_wrong(looked.table, one) for one in looked.problems[:_EXAMINED]]
         words = _words_in(found)
         single = [one for one in found if (one.cell, one.column) not in {(word.text, word.column) for word in words}]
-        wrong, slips = single[:_LISTED], slips_of(panel, looked, looked.slips)
+        wrong, slips = single[:_LISTED], slips_of(looked, looked.slips)
         told = None if looked.scores is None else looked.scores.reading
+        answer: Answer | None = None
+        if panel.known and panel.known.get("alert") == "stop" and looked.scores is not None and not slips:
+            job = answering(panel)
+            answer = job.result if job.wait(SOON) and job.error is None else None  # as a rule it is there
         return page(
             request,
             "reading.html",
@@ -104,6 +110,8 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             options=panel.options,
             notes=[one for one in (() if looked.scores is None else looked.scores.notes) if one.kind != "corrected"],
             settled=by_hand(panel),
+            stops=[] if answer is None else answer.stops,
+            without=None,
             may_add=may_add(looked),
         )
 
@@ -143,10 +151,9 @@ def _role_words(table: Table | None, told: Reading | None) -> list[dict[str, Any
     return [{**ROLES, "": none.get(name, ROLES[""])} for name in table.names]
 
 
-def slips_of(panel: Panel, looked: Looked | None, slips: Mapping[int, float | None]) -> list[dict[str, Any]]:
+def slips_of(looked: Looked | None, slips: Mapping[int, float | None]) -> list[dict[str, Any]]:
     """Return the cells of scores that look mistyped: what stands in them, and what was probably meant."""
     scores, found = None if looked is None else looked.scores, []
-    settled = {(one.row, one.column) for one in panel.corrections.filter(undone=None)}
     for at, meant in list(slips.items())[:_SLIPS]:
         cell = None if scores is None else scores.cell_of(at)
         if looked is None or scores is None or cell is None:
@@ -160,7 +167,6 @@ def slips_of(panel: Panel, looked: Looked | None, slips: Mapping[int, float | No
                 "column": column,
                 "meant": None if meant is None else f"{meant:g}",
                 "text": text_at(looked.table, row, column),
-                "is_corrected": cell in settled,
             }
         )
     return found
@@ -199,7 +205,8 @@ def _shown(
         "names": names,
         "more_columns": len(table.names) - len(names),
         "rows": shown,
-        "count": len(rows),
+        "begin": min(rows, default=0),
+        "end": max(rows, default=0),
         "before": rows[max(0, at - ROWS // 2)] if at else None,
         "after": rows[min(len(rows) - 1, at + ROWS + ROWS // 2)] if at + ROWS < len(rows) else None,
         "edited": asked,
@@ -322,7 +329,8 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
     job = looking(panel)
     job.wait(60)
     table: Table | None = None if job.result is None else job.result.table
-    number, back = 0, request.POST.get("back") in ("decision", "reading")
+    settled: list[tuple[int, str]] = []
+    back = request.POST.get("back") in ("decision", "reading")
     to = "decision" if request.POST.get("back") == "decision" else "reading"
     if back and not request.POST.get("reason", "").strip():
         messages.error(request, _("Say how you know: the reason goes into the record. Nothing was changed."))
@@ -345,17 +353,22 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
             continue
         before, is_kept = text_at(table, given["row"], column), back and "keep" in request.POST
         text = before if is_kept else given["text"]
-        if back and not is_kept and "empty" not in request.POST and parse_score(text) is None:
-            messages.error(request, _("“%(text)s” is not a number: nothing was changed.") % {"text": text})
-            continue
+        if back and not is_kept and "empty" not in request.POST:
+            if (score := parse_score(text)) is None:
+                messages.error(request, _("“%(text)s” is not a number: nothing was changed.") % {"text": text})
+                continue
+            is_kept = score == parse_score(before)
+            text = before if is_kept else text
         if before != text or is_kept:
-            save_correction(panel, given["row"], column, before, text, given["reason"], job.result.scores)
-            number += 1
-    if number:
+            scores = job.result.scores
+            save_correction(panel, given["row"], column, before, text, given["reason"], scores, is_kept=is_kept)
+            settled.append((given["row"], column))
+    if settled:
         panel.keep()
     row = request.POST.get("row", "")
     if back:
-        last = panel.corrections.filter(undone=None).last() if number else None
+        places = panel.corrections.filter(undone=None)
+        last = places.filter(row=settled[-1][0], column=settled[-1][1]).first() if settled else None
         return redirect(reverse(to, args=[pk]) + ("" if last is None else f"?settled={last.pk}"))
     return redirect(f"{reverse('reading', args=[pk])}{f'?row={row}' if row.isdecimal() else ''}#sheet")
 
@@ -368,25 +381,31 @@ def settled_cell(panel: Panel, given: QueryDict) -> Correction | None:
 
 @transaction.atomic
 def save_correction(
-    panel: Panel, row: int, column: str, before: str, after: str, reason: str = "", scores: Scores | None = None
+    panel: Panel,
+    row: int,
+    column: str,
+    before: str,
+    after: str,
+    reason: str = "",
+    scores: Scores | None = None,
+    *,
+    is_kept: bool = False,
 ) -> None:
-    """Keep what a cell is to be read as, and say so in the record; ``scores`` tell whose score of what it holds."""
-    before = put_correction(panel, row, column, before, after, reason)
+    """Keep what a cell is to be read as, and say so in the record; ``scores`` tell whose score of what it holds.
+
+    A score that was added stays one that was added; ``is_kept`` says that somebody has looked at it.
+    """
+    added = added_in(panel, row, column)
+    if added is not None:
+        panel.say(amend(panel, added, column, after, reason, is_kept=is_kept), reason)
+        return
+    giver = None if scores is None else given_in(scores, row, column)
+    of: dict[str, Any] = (giver or {}) | ({"kept": True} if is_kept else {})
+    before = put_correction(panel, row, column, before, after, reason, of)
     said = {"row": row, "column": column, "before": before or "–", "after": after or "–"}
     words = _("Row %(row)s, %(column)s: %(before)s read as %(after)s")
     words = (_("Row %(row)s, %(column)s: %(after)s is right") if before == after else words) % said
-    giver = None if scores is None else _given_in(scores, row, column)
     panel.say(words if giver is None else f"{words} ({_('%(who)s on %(object)s') % giver})", reason)
-
-
-def _given_in(scores: Scores, row: int, column: str) -> dict[str, str] | None:
-    """Return whose score of what stands in a cell; None where it holds none."""
-    places = [] if scores.rows is None else (scores.rows == row).nonzero()[0].tolist()
-    for at in places:
-        if scores.cell_of(at) == (row, column):
-            who, object_ = scores.assessors[scores.assessor_index[at]], scores.objects[scores.object_index[at]]
-            return {"who": str(who), "object": str(object_)}
-    return None
 
 
 def _cells(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -420,7 +439,7 @@ def add(request: HttpRequest, pk: int) -> HttpResponse:
         messages.error(request, _("Nobody and nothing in the file is called so. Nothing was changed."))
         return redirect(back)
     of = {"kind": "added", "name": given["assessor"], "object": given["object"], "score": given["score"]}
-    of["at"] = timezone.now().isoformat()
+    of |= {"at": timezone.now().isoformat(), "columns": _columns_of(looked, cells, given)}
     with transaction.atomic():
         for (row, column), text in cells.items():
             put_correction(panel, row, column, text_at(looked.table, row, column), text, given["reason"], of)
@@ -428,6 +447,15 @@ def add(request: HttpRequest, pk: int) -> HttpResponse:
         panel.say(said % given, given["reason"])
         panel.keep()
     return redirect(f"{reverse('reading', args=[pk])}#h-corrections")
+
+
+def _columns_of(looked: Looked, cells: Mapping[tuple[int, str], str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns in which a score that is added stands, and its object and assessor where these have one."""
+    told = None if looked.scores is None else looked.scores.reading
+    if told is None or told.layout != "long":
+        return {"score": next(column for _row, column in cells)}
+    found = {"score": told.column_of(given["object"], given["assessor"]), "object": told.object, "name": told.assessor}
+    return {key: column for key, column in found.items() if column is not None}
 
 
 def _is_scored(scores: Scores | None, object_: str, assessor: str) -> bool:

@@ -50,14 +50,14 @@ _TYPES: Final = {
 _CHOICE: Final = "choice.json"
 """What an archive has of the choice of the panel, where there is one."""
 _REMEDIES: Final = {
-    "other_method": "Say in the minutes which method decides. To use the other: on the page Decision, Use that method.",
-    "hangs_on_assessor": "The page What if tries it without the assessor.",
+    "other_method": "Say in the minutes which method decides.",
+    "hangs_on_assessor": "",
     "thin": "Ask for another score.",
-    "far_score": "Ask whether it is meant; the page What if tries it without the score.",
+    "far_score": "Ask whether it is meant.",
     "tie": "Draw lots, or decide by what the scores do not say.",
-    "confidence": "On the page Decision, calibration without confidence lets it count for nothing.",
+    "confidence": "",
 }
-"""What to do about an alert, in a report that these pages write; reports are in English."""
+"""What to do about an alert, in a report that is read away from these pages; reports are in English."""
 _PICTURES: Final = ("values", "biases", "assessor-graph", "design", "residuals")
 
 
@@ -65,14 +65,15 @@ _PICTURES: Final = ("values", "biases", "assessor-graph", "design", "residuals")
 def record(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what can be taken along, what was frozen, and what was done."""
     panel = get_object_or_404(Panel, pk=pk)
-    told: dict[str, Any] = {"stops": [], "until": "", "without": None, "unlike": ""}
+    told: dict[str, Any] = {"stops": [], "checks": [], "until": "", "without": None, "unlike": ""}
     last = panel.frozen.only("state", "known").first()
     is_kept = last is not None and last.state == _state_of(panel)
-    if (panel.known and panel.known.get("alert") == "stop") or (last is not None and not is_kept):
+    if (panel.known and panel.known.get("alert")) or (last is not None and not is_kept):
         job = answering(panel)
         if job.wait(SOON) and job.error is None:  # as a rule it is there
             answer: Answer = job.result
             told |= {"stops": answer.stops, "until": until(answer), "without": provisional(answer.stops)}
+            told["checks"] = answer.checks(panel.stands)
             told["unlike"] = "" if last is None or is_kept else _unlike(last.known, answer.known(panel.stands))
     return page(
         request,
@@ -199,7 +200,7 @@ def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path, sett
 
 
 def _on_pages(made: Report) -> Report:
-    """Return a report that says what to do on these pages, not on a command line."""
+    """Return a report that says what to do for readers who have neither these pages nor a command line."""
 
     def remedy(alert: Alert) -> str:
         is_typed = "`" in alert.remedy or "=" in alert.remedy  # a command, or an argument

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_POST
 
-from evenhand.web.calibrating import METHODS, in_brief
+from evenhand.web.calibrating import KNOWN_AS, METHODS, REFINEMENTS, in_brief
 from evenhand.web.forms import Named, Upload
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, Plan
@@ -106,6 +106,8 @@ def help_page(request: HttpRequest) -> HttpResponse:
 
     compared = _("averages of scores that are put on each assessor’s own mean and spread, for comparison only")
     refined = {name: method_means(name, "level") for name in REFINEMENT_NAMES}
+    refined["ordinal-probit"] = _("only the order of marks counts, not how many points lie between two of them")
+    offered = {known: in_brief(REFINEMENTS[name][0])[0] for known, name in KNOWN_AS.items()}  # as menus have it
     return page(
         request,
         "help.html",
@@ -115,7 +117,13 @@ def help_page(request: HttpRequest) -> HttpResponse:
             *map(in_brief, METHODS.values()),
             (method_name("z"), compared),
         ],
-        refined_mean=[(phrase(REFINEMENT_NAMES[name]), words) for name, words in refined.items() if words],
+        refined_mean=[
+            (offered[name], in_brief(phrase(REFINEMENT_NAMES[name]))[0].replace("'", "’"), words)
+            if name in offered
+            else (phrase(REFINEMENT_NAMES[name]), "", words)
+            for name, words in refined.items()
+            if words
+        ],
     )
 
 

@@ -21,7 +21,7 @@
       if (event.detail.total) { document.getElementById("sent").value = event.detail.loaded / event.detail.total; }
     });
     document.getElementById("cancel").addEventListener("click", function () {
-      htmx.trigger(form, "htmx:abort");
+      htmx.trigger(document.body, "htmx:abort");
       sending.hidden = true;
     });
   }
@@ -57,6 +57,9 @@
       window.location.href = link.href;
     });
   }
+  function once(event) {
+    if (event.target.matches("form.htmx-request:not([data-live])")) { event.preventDefault(); }
+  }
   function begin() {
     document.documentElement.classList.add("live");
     dropping();
@@ -66,6 +69,7 @@
     fetching();
     finding();
   }
+  document.addEventListener("htmx:confirm", once);
   document.addEventListener("htmx:afterSettle", begin);
   begin();
 }());
