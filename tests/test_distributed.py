@@ -19,7 +19,7 @@ from evenhand.cli import main
 from evenhand.cluster import blocks as kernel
 from evenhand.cluster.blocks import make_block
 from evenhand.cluster.calibrate import DistributedFit, calibrate_distributed
-from evenhand.cluster.crew import local_cluster
+from evenhand.cluster.crew import Crew, local_cluster
 from evenhand.cluster.solve import ACCURACY
 from evenhand.errors import InputError, MissingPackageError, NotConnectedError, SolveError
 from evenhand.io import pack_panel
@@ -39,6 +39,17 @@ distributed = pytest.importorskip("dask.distributed")
 def client() -> Iterator[Any]:
     with local_cluster(2) as cluster, distributed.Client(cluster) as found:
         yield found
+
+
+def test_workers_are_never_missed_while_a_client_renews_what_it_keeps(client: Any) -> None:
+    with (
+        dask.config.set({"distributed.client.scheduler-info-interval": "1ms"}),
+        distributed.Client(client.scheduler.address) as other,
+    ):
+        crew = Crew(other)
+        seen = {tuple(crew.workers()) for _time in range(300)}
+        assert {len(workers) for workers in seen} == {2}
+        assert crew.memory() > 0
 
 
 # --- panels as files -----------------------------------------------------------------------------

@@ -429,6 +429,7 @@ def test_a_frozen_decision_outlasts_a_change_and_is_verified(
     page.click("nav >> text=Decision")
     tab.decide(3)
     page.click("nav >> text=Report")
+    tab.heading("Report and record, with a decision frozen")
     box = page.locator(".panel-box", has_text="3 proposals are in; 18 compete for the other 7 places")
     box.get_by_text("Verify it here").click()
     page.locator(".message", has_text="Unchanged").wait_for()

@@ -69,12 +69,20 @@ class Crew:
 
     def workers(self) -> list[str]:
         """Return the addresses of the workers, in a fixed order."""
-        return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        return sorted(self._known())
 
     def memory(self) -> float:
         """Return the memory of the smallest worker, in bytes."""
-        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        return min((float(worker["memory_limit"] or np.inf) for worker in workers), default=np.inf)
+        return min((float(worker["memory_limit"] or np.inf) for worker in self._known().values()), default=np.inf)
+
+    def _known(self) -> dict[str, Any]:
+        """Return what the scheduler knows of each worker.
+
+        It is asked itself: ``scheduler_info`` answers from what the client keeps, which the client renews,
+        without workers, now and then: also between the question and the answer.
+        """
+        known: dict[str, Any] = self.client.sync(self.client.scheduler.identity, n_workers=-1)["workers"]
+        return known
 
     def reduce(self, function: Callable[..., Any], futures: list[Any], *, fan_in: int = _FAN_IN) -> Any:
         """Return the future of a tree of calls on lists of results, always in the same order."""
