@@ -163,7 +163,7 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     found = only(alerts(fit, decided(fit, 10), comparison=compared), "other_method")
     other = decided(eh.refine(panel, shrink=True), 10)
     count = len(other.undecided)
-    assert found.beside == f"By the other method nobody is in and {count} compete for 10 places."
+    assert found.beside == f"By the method that predicts better nobody is in and {count} compete for 10 places."
     assert found.beside not in found.message, "said once, under the headline"
     assert not set(other.inside) & set(eh.decide(eh.rank(fit), 10).inside)
     none = "No proposal is in by both methods; 3 are in, but only by the method used."

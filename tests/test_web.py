@@ -693,7 +693,7 @@ def test_under_the_headline_stands_what_the_method_that_the_scores_support_decid
     made = eh.decide(eh.rank(other, top=10), 10)
     assert not made.inside
     page = text(seen(chair, f"/panels/{demo}/"))
-    assert f"By the other method nobody is in and {len(made.undecided)} compete for 10 places." in page
+    assert f"By the method that predicts better nobody is in and {len(made.undecided)} compete for 10 places." in page
 
 
 def steps_of(page: Any) -> str:

@@ -248,7 +248,7 @@ def all_clear(
         said.append(phrase("Looked at: {things}.", things="; ".join(things)))
     if outlying:
         said.append(
-            phrase("Further off than noise explains, and so counting less: {scores}.", scores=_clauses(outlying))
+            phrase("Scores further off than noise explains, which count less: {scores}.", scores=_clauses(outlying))
         )
     return " ".join([*said, _named_notes(found)]).strip()
 

@@ -501,11 +501,16 @@ class Rival:
         The alert or the note itself names the method. Empty for a note that is not of who is in.
         """
         if self.is_weighty and self.made.inside and not self.other.inside and self.other.undecided:
-            return phrase("By the other method nobody is in and {competing}.", competing=self.other.competing())
+            return phrase(
+                "By the method that predicts better nobody is in and {competing}.", competing=self.other.competing()
+            )
         if self.is_weighty and (self.made.inside or self.other.inside):
-            return phrase("By the other method {headline}.", headline=lowered(self.other.headline()))
+            return phrase("By the method that predicts better {headline}.", headline=lowered(self.other.headline()))
         if self.is_weighty and self.other.undecided:
-            return phrase("By the other method nobody is in either and {competing}.", competing=self.other.competing())
+            return phrase(
+                "By the method that predicts better nobody is in either and {competing}.",
+                competing=self.other.competing(),
+            )
         if not self.gone and not self.new:
             return ""
         noun = self.made.fit.panel.noun

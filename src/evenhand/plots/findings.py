@@ -79,7 +79,8 @@ def residuals(fit: Fit) -> Residuals:
     kept = order[:_MOST_ROWS]
     at = int(np.argmax(np.abs(residual)))
     largest = labels.number(float(residual[at]), decimals(float(np.ptp(panel.score))), signed=True)
-    title = f"The largest residual is {largest} points: {_assessment(panel, at)}"
+    unsure = ", given with less confidence than most" if panel.precision[at] < np.median(panel.precision) else ""
+    title = f"The largest residual is {largest} points: {_assessment(panel, at)}{unsure}"
     if labels.is_nothing(residual, panel.score):
         title = "The fit meets every score: no residuals are left"
     return Residuals(
