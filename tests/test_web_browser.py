@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -133,6 +134,7 @@ def walk(browser: Any, known: tuple[str, Any]) -> Iterator[Callable[..., Walk]]:
 
     yield opened
     for tab in tabs:
+        print("the tab was at", tab.page.url, tab.page.locator("h1").all_inner_texts())  # shown where a test fails
         tab.context.close()
     assert [one for tab in tabs for one in tab.said] == []
     assert [one for tab in tabs for one in tab.elsewhere] == []
@@ -443,6 +445,32 @@ def test_a_frozen_decision_outlasts_a_change_and_is_verified(
     done = CliRunner().invoke(main, shlex.split(command)[1:])
     assert done.exit_code == 0, done.output
     assert "Unchanged" in done.output
+
+
+def test_a_page_that_waits_loads_the_result_once_however_long_that_takes(walk: Any) -> None:
+    """Were it loaded anew at every question, the last might arrive after the reader had gone on, and take him back."""
+    tab = walk()
+    demo(tab)
+    asked: list[str] = []
+    place = re.compile(r"/panels/\d+/$")
+
+    def answer(route: Any) -> None:
+        asked.append(route.request.url)
+        if len(asked) > 1:
+            time.sleep(1.7 * (len(asked) < 6))  # three questions long
+            route.continue_()
+            return
+        waiting = '<section id="working"><h1>This takes a moment</h1><div hx-get="/jobs/over-en?at=/" class="work" '
+        waiting += 'hx-trigger="every 500ms" hx-sync="body:abort" hx-push-url="false"></div></section>'
+        found = route.fetch()
+        whole = re.sub(r"(?s)(<main[^>]*>).*</main>", rf"\g<1>{waiting}</main>", found.text())
+        route.fulfill(response=found, body=whole)
+
+    tab.page.route(place, answer)
+    tab.page.goto(tab.base + tab.panel + "/", wait_until="commit")
+    tab.heading("This takes a moment")
+    tab.heading("3 proposals are in")
+    assert len(asked) == 2, asked
 
 
 def test_a_file_that_takes_a_while_arrives_once_and_the_page_says_so(walk: Any) -> None:

@@ -143,20 +143,21 @@ def script(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def job(request: HttpRequest, key: str) -> HttpResponse:
-    """Say how far work is; where it has ended, have the page loaded again."""
+    """Say how far work is; where it has ended, lead to what came out.
+
+    That link takes the place of what asks, so that nobody asks again; the script follows it, once.
+    """
     found = jobs.find(key)
-    if found is None or found.ended.is_set():
-        response = HttpResponse(status=200)
-        if request.GET.get("file"):
-            # in place of all that waits, so that nobody asks again; the script follows the link, once
-            address = safe_address(request.GET.get("at", "/"))
-            name, back = _file_at(address), _page_before(address)
-            response = page(request, "ready.html", address=address, name=name, back=back)
-            response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#working", "innerHTML"
-        else:
-            response.headers["HX-Refresh"] = "true"
-        return response
-    return page(request, "progress.html", job=found)
+    if found is not None and not found.ended.is_set():
+        return page(request, "progress.html", job=found)
+    address = safe_address(request.GET.get("at", "/"))
+    if request.GET.get("file"):
+        name, back = _file_at(address), _page_before(address)
+        response, place, way = page(request, "ready.html", address=address, name=name, back=back), "#working", "inner"
+    else:
+        response, place, way = page(request, "there.html", address=address), "#working > .work", "outer"
+    response.headers["HX-Retarget"], response.headers["HX-Reswap"] = place, f"{way}HTML"
+    return response
 
 
 def _file_at(address: str) -> str:

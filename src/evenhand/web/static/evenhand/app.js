@@ -53,8 +53,9 @@
   }
   function fetching() {
     all("a[data-fetch]").forEach(function (link) {
+      const again = link.dataset.fetch === "again";
       delete link.dataset.fetch;
-      window.location.href = link.href;
+      if (again) { window.location.reload(); } else { window.location.href = link.href; }
     });
   }
   function once(event) {
