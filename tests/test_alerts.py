@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 
@@ -135,7 +136,8 @@ def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
     decision = decided(fit, 10)
     found = only(alerts(fit, decision), "hangs_on_assessor")
     status = dict(zip(fit.values.labels, decision.status, strict=True))
-    expected = {}
+    expected, open_ones = {}, set()
+    first = {one.object for one in decision.standings if one.place <= 10}
     for at, name in enumerate(fit.panel.assessors):
         rest = fit.panel.restrict(fit.panel.assessor_index != at)
         again = eh.calibrate(rest)
@@ -146,6 +148,8 @@ def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
         for label, is_in in status.items():
             if label in order and is_in != "undecided" and (order.index(label) < 10) != (is_in == "in"):
                 expected[label, name] = f"would be {words[label]}, at rank {order.index(label) + 1} instead of"
+            if label in order and is_in == "undecided" and (order.index(label) < 10) != (label in first):
+                open_ones.add(label)
     assert expected, "the demo must have some for this test to say anything"
     named = {label for label, _ in expected}
     assert (found.where or "").split(", ") == [one.object for one in decision.standings if one.object in named]
@@ -153,6 +157,23 @@ def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
         assert re.search(f"(Without the scores of|without) {name} it {would_be}", found.message)
         held = {"in": "in only thanks to", "out": "out only because of"}[status[label]]
         assert f"{label} is {held} {name}." in found.message
+    assert len(open_ones) > 1
+    assert f"{len(open_ones)} of those who are open would cross the line without one assessor." in found.message
+
+
+def test_labels_that_may_be_places_in_a_list_are_told_wherever_alerts_are() -> None:
+    rows = [(f"P{at}", f"Reviewer {who}", 50 + 7 * at + 3 * who + at * who % 5) for at in range(6) for who in (1, 2, 3)]
+    frame = pl.DataFrame(rows, schema=["paper", "assessor", "score"], orient="row")
+    panel = eh.Panel.from_frame(frame)
+    assert any(note.kind == "positions" for note in panel.notes)
+    fit = eh.calibrate(panel)
+    decision = decided(fit, 2)
+    found = only(alerts(fit, decision), "positions")
+    assert (found.level, found.headline) == ("note", "Labels such as Reviewer 1 must each be one person")
+    assert "the result means nothing" in found.message
+    assert "A note below: labels such as Reviewer 1 must each be one person" in all_clear([found], fit, decision)
+    names = replace(panel, notes=())
+    assert not [one for one in alerts(eh.calibrate(names), decided(eh.calibrate(names), 2)) if one.kind == "positions"]
 
 
 def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:

@@ -1067,6 +1067,26 @@ def test_the_outermost_assessor_who_is_clearly_strict_is_named_whoever_lies_furt
     assert assessors_words(rows[:2], 1) == "Bo gives 5.8 points more than the panel"
 
 
+@pytest.mark.parametrize(("count", "places"), [(120, 60), (120, 12), (40, 25)])
+@pytest.mark.parametrize("room", [3, 7, 12, 30])
+def test_a_sheet_with_little_room_has_few_rows_above_the_line_and_says_what_it_leaves_out(
+    count: int, places: int, room: int
+) -> None:
+    fit = eh.calibrate(eh.simulate_panel(count, 20, 3, seed=3).panel)
+    decision = eh.decide(eh.rank(fit, top=places), places)
+    above, below = table_of(fit, decision.standings, decision, (room, 0)).parts
+    shown = [row for block in above for row in block.rows]
+    assert [row.place for row in shown] == list(range(1, places + 1)), "a screen has each once"
+    printed = [row for block in (*above, *below) if block.is_printed for row in block.rows]
+    assert len(printed) <= max(room + 4, 9)
+    assert {row.place for row in printed} >= {1, 2, 3, 4, places - 2, places - 1, places, places + 1}
+    left = [block.paper for block in above if block.paper]
+    missing = [row.place for row in shown if row not in printed]
+    assert len(left) == bool(missing)
+    if missing:
+        assert left[0].startswith(f"Ranks {missing[0]} to {missing[-1]} are ")
+
+
 def test_numbers_for_statisticians_say_what_they_are_of() -> None:
     fit = eh.calibrate(eh.demo(), shrink=True, tails="student")
     page = render(make_report(fit, top=10, comparison=False))
@@ -1076,7 +1096,7 @@ def test_numbers_for_statisticians_say_what_they_are_of() -> None:
         f"The standard deviation of a typical value is {values:.1f} points, that of a typical bias {biases:.1f}."
         in page
     )
-    assert ">Spread of noise of a score of medium confidence<" in page
+    assert ">Spread of noise of a score of medium confidence (heavy tails not counted)<" in page
     plain = eh.calibrate(eh.simulate_panel(20, 5, 3, seed=2, uncertainties=(5.0,)).panel)
     alone = render(make_report(plain, comparison=False))
     assert "points from the scores (root mean square), with" in alone

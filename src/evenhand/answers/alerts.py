@@ -32,6 +32,7 @@ from evenhand.words import (
     number,
     phrase,
     plural,
+    quoted,
     sentence,
 )
 
@@ -50,8 +51,8 @@ DELETIONS: Final = 50
 _LINES: Final = 3
 """Cases that an alert describes one by one."""
 
-_GROUPS, _MEMBERS, _JOINS = 4, 5, 3
-"""Groups that are named, members of each, and assessments that would join them."""
+_GROUPS, _FIRST, _MEMBERS, _JOINS = 4, 3, 5, 3
+"""Groups that are named, objects and assessors of each, and assessments that would join them."""
 
 _SLIP, _FAR = 1e-6, 1e-3
 """A score that chance would put so far from what all others predict in one of so many panels: a slip, or far off."""
@@ -205,8 +206,17 @@ def alerts(
     found += _agreement(fit, decision)
     found += _confidence(fit, comparison, next((one for one in found if one.kind == "other_method"), None))
     found += _beyond(fit)
+    found += _places(fit)
     order = ("stop", "check", "note")
     return sorted(found, key=lambda one: order.index(one.level))
+
+
+def _places(fit: Fit) -> Iterator[Alert]:
+    """Say that labels of assessors may be places in a list, where reading found so."""
+    for note in fit.panel.notes:
+        if note.kind == "positions":
+            headline = phrase("Labels such as {label} must each be one person", label=quoted(fit.panel.assessors[0]))
+            yield Alert("note", "positions", headline, (("", note.message),), where=note.where)
 
 
 def provisional(alerted: Sequence[Alert]) -> Outcome | None:
@@ -236,7 +246,7 @@ def all_clear(
             panel.n_assessments <= LARGEST and fit.model.why_not("refit") is None and not len(fit.model.outlying),
             phrase("scores far from all others"),
         ),
-        (decision is not None and bool(deletions), phrase("who would cross the line without one assessor")),
+        (decision is not None and bool(deletions), phrase("whether who is in or out hangs on one assessor")),
         (decision is not None and comparison is not None, phrase("what other methods decide")),
         (decision is not None, phrase("thin evidence and ties at the line")),
         (worth_of_confidence(comparison) is not None, phrase("what declared confidence is worth")),
@@ -250,7 +260,9 @@ def all_clear(
         said.append(
             phrase("Scores further off than noise explains, which count less: {scores}.", scores=_clauses(outlying))
         )
-    return " ".join([*said, _named_notes(found)]).strip()
+    if decision is not None and deletions:
+        said.append(_open_crossing(decision, deletions))
+    return " ".join(one for one in [*said, _named_notes(found)] if one)
 
 
 def _clauses(said: Sequence[str]) -> str:
@@ -345,10 +357,11 @@ def _group_lines(fit: Fit) -> Iterator[tuple[str, str]]:
     panel = fit.panel
     found = fit.connectivity.components if panel.n_assessments <= LARGEST else []
     place = {fit.values.labels[at]: place for place, at in enumerate(in_order(fit))} if found else {}
+    given = {label: at for at, label in enumerate(panel.assessors)} if found else {}
     for at, (objects, assessors) in enumerate(found[:_GROUPS]):
         told = {
-            "things": called_some(sorted(objects, key=place.__getitem__), panel.noun, _MEMBERS),
-            "who": called_some(assessors, "assessor", _MEMBERS),
+            "things": called_some(sorted(objects, key=place.__getitem__), panel.noun, _FIRST),
+            "who": called_some(sorted(assessors, key=given.__getitem__), "assessor", _MEMBERS),
         }
         yield phrase("Group {group}:", group=at + 1), phrase("{things}, read by {who}.", **told)
     if len(found) > _GROUPS:
@@ -663,12 +676,10 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
             )
             if some
         ]
-    others = phrase(
-        "Listed: who would cross the line after place {places}. Others may become open without one assessor, but would "
-        "not cross it.",
-        places=f"{decision.places:,}",
+    listed = phrase(
+        "Listed: those in or out who would cross the line after place {places}.", places=f"{decision.places:,}"
     )
-    lines.append(("", others))
+    lines.append(("", f"{listed} {_open_crossing(decision, deletions)}".strip()))
     yield Alert(
         "check",
         "hangs_on_assessor",
@@ -684,6 +695,16 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         assessors=tuple(who for who, _place in decisive),
         reasons=tuple(_hangs(one, who, panel.noun) for one, (who, _place) in zip(found, decisive, strict=True)),
     )
+
+
+def _open_crossing(decision: Decision, deletions: Sequence[WithoutAssessor]) -> str:
+    """Return how many of those who are open would cross the line without one assessor; empty for none."""
+    count = len(set(decision.undecided) & {label for one in deletions for label, _place in one.crossing})
+    if count == 1:
+        return phrase("One of those who are open would cross the line without one assessor.")
+    if count:
+        return phrase("{count} of those who are open would cross the line without one assessor.", count=f"{count:,}")
+    return ""
 
 
 def _decisive(standing: Standing, held: Sequence[tuple[str, int]]) -> tuple[str, int]:

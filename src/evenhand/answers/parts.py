@@ -53,7 +53,9 @@ def shrunk_fit(fit: Fit, notes: list[Problem]) -> tuple[Fit, Node] | None:
         notes.append(Problem("reliability", f"what the differences are made of cannot be told: {lowered(str(error))}"))
         return None
     if not fit.model.is_plain:
-        message = "the spreads are those of a fit that is pulled towards the mean and assumes nothing else."
+        message = (
+            "shares and reliabilities are those of a fit that is pulled towards the mean and assumes nothing else."
+        )
         notes.append(Problem("reliability", message))
     kept = ("no_spread", "joined_by_priors")
     notes += [note for note in found.notes if note.kind in kept]

@@ -356,7 +356,12 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False, 
     ]
     odd = sum(len(who.get(verdict, ())) for verdict in order)
     if 0 < odd <= _BY_CHANCE * len(given):
-        told[-1] = phrase("{verdicts} (may be chance)", verdicts=told[-1])
+        if odd == 1:
+            told[-1] = phrase("{verdicts} (may be chance)", verdicts=told[-1])
+        elif odd == 2:
+            told.append(phrase("both may be chance"))
+        else:
+            told.append(phrase("all {count} may be chance", count=f"{odd:,}"))
     if unknown := who.get("too few scores to tell"):
         known = {"count": f"{len(unknown):,}", "names": called_some(unknown, "assessor")}
         told.append(

@@ -31,7 +31,7 @@ from evenhand.panel.headings import (
     without_number,
 )
 from evenhand.panel.rules import ReadOptions, is_empty, label_text, no_score, parse_score
-from evenhand.words import argument, by_door, chained, remark
+from evenhand.words import argument, chained, remark
 
 _NEEDED: Final[tuple[Role, ...]] = ("object", "assessor", "score")
 
@@ -243,13 +243,13 @@ def missing_columns(roles: Sequence[str], names: Sequence[str], source: str) -> 
     return InputError(
         remark(
             "No column was recognised for {things}; the columns are {columns}: say which one it is with {options}, or "
-            "give {wide} if the assessors stand across the header. Recognised are {known}{all}.",
+            "give {wide} if the assessors stand across the header; if none has them, add one to the file. "
+            "Recognised are {known}.",
             things=chained(things),
             columns=quoted(names),
             options=chained([argument(role, "NAME") for role in roles]),
             wide=argument("wide", True),
             known=chained(known, "{one}; {other}"),
-            all=remark(by_door("", " (`evenhand check --help` has all)")),
         ),
         kind="missing_column",
         where=source,

@@ -219,7 +219,9 @@ KINDS: Final = ("spread more than declared", "as declared", "spread less than de
 """How scores may spread."""
 
 
-def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None, finding: str = "") -> Spread:
+def confidence(
+    fit: Fit, *, by: Literal["level", "assessor"] | None = None, finding: str = "", is_aside: bool = False
+) -> Spread:
     """Return declared confidence beside the actual spread of the residuals.
 
     The residual r of a score has the variance w (1 - h)/c, h being its leverage, so that the sum of c r^2 over that of
@@ -233,6 +235,8 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None, find
         ``"level"`` or ``"assessor"``; by level where levels differ.
     finding
         The title, where it is known what confidence is worth; else what the intervals say.
+    is_aside
+        Whether nothing but this picture rests on the fit.
     """
     panel = fit.panel
     kinds = labels.declared_kinds(panel)
@@ -268,12 +272,19 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None, find
         notes.append(f"Too few scores to tell, and left out: {left_out}." if few.size else "")
         sd = np.sqrt(sum_by(index, level / panel.precision, count)[kept] / number_of)
         is_free = "+power" in fit.model.method
-        notes.append("How much confidence counts is taken from the scores here." if is_free else "")
+        notes.append(_worth_note(is_aside=is_aside) if is_free else "")
         notes.append("" if fit.model.uses_confidence else "For this check alone all scores count alike, however sure.")
         return _by_level(fit, labels.chosen(kinds.names, kept), sd, ratios, number_of, notes, finding)
     notes.append(f"{count_of(few.size, 'assessor')} with too few scores left out." if few.size else "")
     names = labels.chosen(labels.drawable(panel.assessors), kept)
     return _by_assessor(names, ratios, number_of, fit.values.interval, notes, finding)
+
+
+def _worth_note(*, is_aside: bool) -> str:
+    """Return what says how much confidence counts."""
+    if is_aside:
+        return "In this picture alone the scores say how much confidence counts; no other number rests on that."
+    return "How much confidence counts is taken from the scores."
 
 
 def _edge_note(upper: Floats, far: float) -> str:
@@ -301,6 +312,7 @@ def _by_level(
         at = int(off[np.argmax(np.abs(np.log(ratio[off])))])
         title = f"Scores declared “{names[at]}” spread {ratio[at]:.2f} times as far as declared"
     spread = "Spread is of the noise alone; from what all others predict, which errs too, scores are further off."
+    alone = "Each bar is of its level alone; the title goes by all scores together."
     return Spread(
         by="level",
         names=names,
@@ -313,7 +325,7 @@ def _by_level(
         reach=far,
         unit="points" if fit.values.scale is None else "units of the model's scale",
         title=finding or title,
-        notes=[spread, *notes, _edge_note(upper, far)],
+        notes=[spread, *notes, alone if finding and off.size else "", _edge_note(upper, far)],
     )
 
 

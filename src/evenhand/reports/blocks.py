@@ -50,6 +50,7 @@ _SIGNS: Final = {"in": 34, "undecided": 85, "out": 60}
 """So many names of a status are shown before the rest is folded; all of them where short ones fill two lines, and else
 as many short ones as two lines have room for beside the fold, in signs, with two for the gap after each."""
 
+_NEAREST, _TO_SPARE = 3, 4
 PAPER: Final = 2
 """Rows below the line that a first sheet of paper has at least: the annex has all."""
 
@@ -167,13 +168,18 @@ def table_of(
     elif not places:
         parts = (), _parts([(below[: 2 * AROUND], False), (below[2 * AROUND :], True)], noun, digits)
     else:
-        near = max(FIRST, places - AROUND)
+        near, kept_near = max(FIRST, places - AROUND), _kept_near(sheet[0])
         parts = (
             _parts([(above[:FIRST], False), (above[FIRST:near], True), (above[near:], False)], noun, digits),
-            _cut_short(below, AROUND, sheet[0] - FIRST - AROUND, sheet[1], noun, digits)
+            _cut_short(below, AROUND, sheet[0] - FIRST - kept_near, sheet[1], noun, digits)
             if sheet[0]
             else _parts([(below[:AROUND], False), (below[AROUND:], True)], noun, digits),
         )
+        if len(above[near:]) > kept_near:
+            folded = [replace(one, paper="") for one in parts[0] if one.summary]
+            hidden = above[near if folded else FIRST : places - kept_near]
+            said = Rows(tuple(hidden), paper=_paper(above[FIRST : places - kept_near], noun, digits))
+            parts = (Rows(tuple(above[:FIRST])), *folded, said, Rows(tuple(above[-kept_near:]))), parts[1]
     mark = None
     if decision is not None and decision.line is not None:
         mark = sum(one.value for one in decision.line) / 2
@@ -203,13 +209,21 @@ def _groups(rows: Sequence[Standing], noun: str) -> tuple[tuple[Axis, str], ...]
     )
 
 
+def _kept_near(room: int) -> int:
+    """Return how many of the rows just above the line a sheet has that has room for so many in all; 0 for no sheet.
+
+    The room is told with care: a few rows more fit in.
+    """
+    return AROUND if not room else min(AROUND, max(_NEAREST, room + _TO_SPARE - FIRST - PAPER))
+
+
 def _on_sheet(
     above: Sequence[Standing], below: Sequence[Standing], shown: int, noun: str, digits: int, sheet: tuple[int, int]
 ) -> tuple[tuple[Rows, ...], tuple[Rows, ...]]:
     """Return rows of which a sheet of paper has those about the line alone, and a screen all but the last."""
-    parts = _parts([(above, False)])
-    if len(above) > FIRST + AROUND + 2:
-        last = len(above) - AROUND
+    parts, kept_near = _parts([(above, False)]), _kept_near(sheet[0])
+    if len(above) > FIRST + kept_near + 2:
+        last = len(above) - kept_near
         between = Rows(tuple(above[FIRST:last]), paper=_paper(above[FIRST:last], noun, digits))
         parts = Rows(tuple(above[:FIRST])), between, Rows(tuple(above[last:]))
     if len(below) - shown <= 2:  # a fold takes as much room as a row
@@ -350,8 +364,13 @@ def profile_of(decision: Decision) -> Profile | None:
     if decision.places != 1:
         words = phrase("Chance of one of the {places} places, in order of rank", places=f"{decision.places:,}")
     if shown < len(every):
-        told = {"last": f"{shown:,}", "share": chance(max(one.chance or 0.0 for one in every[shown:]))}
-        words += ". " + phrase("Shown are ranks 1 to {last}; all after have {share} or less.", **told)
+        most = chance(max(one.chance or 0.0 for one in every[shown:]))
+        told = {"last": f"{shown:,}", "share": most.removeprefix("<")}
+        words += ". " + (
+            phrase("Shown are ranks 1 to {last}; all after have under {share}.", **told)
+            if most.startswith("<")
+            else phrase("Shown are ranks 1 to {last}; all after have {share} or less.", **told)
+        )
     return Profile(every[:shown], decision.places, words)
 
 
@@ -554,6 +573,8 @@ def _move(told: Explanation | None, digits: int) -> str:
         return ""
     if not told.parts or round(told.difference, digits) == 0:
         return phrase("Stays at the plain average")
+    if round(told.move, digits) == 0:
+        return phrase("Does not move: what each part does cancels out")
     points, is_up = number(abs(told.move), digits), told.difference > 0
     main = (max if is_up else min)(told.parts, key=lambda part: part.amount)
     if main.kind == "other":  # neither strict nor generous, for all that the scores tell

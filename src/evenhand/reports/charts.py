@@ -264,7 +264,11 @@ def confidence(fit: Fit, compared: Comparison | None) -> Picture:
     """Return what declared confidence was worth: by the test that the alerts go by, where it was made."""
     worth = worth_of_confidence(compared)
     # residuals of scores that are not weighed as they scatter are mixed of those of all levels
-    found = findings.confidence(fit) if worth is None else findings.confidence(worth.weighed, finding=worth.headline)
+    if worth is None:
+        found = findings.confidence(fit)
+    else:
+        is_aside = worth.weighed.method != fit.method
+        found = findings.confidence(worth.weighed, finding=worth.headline, is_aside=is_aside)
     is_level = found.by == "level"
     digits = labels.decimals(np.append(found.declared, 0.0)) if is_level else 2
     sides = dict(zip(KINDS, ("more", "other", "less"), strict=True))

@@ -152,7 +152,7 @@ _GROUPS: Final = 6
 _CONFIDENCE: Final = {
     "uncertainty": "weighted by the standard deviations that the assessors declared",
     "confidence": "weighted by the confidences that the assessors declared",
-    "level": "weighted by the assessors' declared levels of confidence",
+    "level": "weighted by the assessors’ declared levels of confidence",
 }
 
 
@@ -230,7 +230,11 @@ def make_report(
         # what may be wrong without what must be checked is told beside what comes out without it
         further = alerts(fit, decision, comparison=compared, deletions=deletions)
         alerted = [*stops, *(further if without is not None else [one for one in further if one not in stops])]
-        said = _decision_words(fit, ranking, decision, alerted) if ranking else _no_decision_words(fit, top, reason)
+        said = (
+            _decision_words(fit, ranking, decision, alerted)
+            if ranking
+            else _no_decision_words(fit, top, reason, alerted)
+        )
         return Report(
             fit=fit,
             title=title,
@@ -336,8 +340,16 @@ def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> di
 # --- sentences: the decision, and how it was made, for minutes -----------------------------------
 
 
-def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
+def _width_words(fit: Fit) -> str:
+    """Return that the noise of a fit with heavy tails has more spread than its number says; else nothing."""
+    return " (heavy tails not counted)" if {"student", "huber"} & set(fit.method.split("+")) else ""
+
+
+def _no_decision_words(fit: Fit, top: int | None, reason: str, alerted: Sequence[Alert]) -> list[str]:
     """Return why there is no decision, and what the values say all the same."""
+    order = "Within a group the order is the best guess:"
+    if any(one.kind == "other_method" for one in alerted):
+        order = "Within a group another method changes the order (see the note), and"
     labels, estimate, component = fit.values.labels, fit.values.estimate, fit.values.component
     said = [f"No {'ranks' if top is None else 'decision'} can be given. {reason}"]
     groups = int(component.max()) + 1
@@ -357,7 +369,7 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
         if top is not None:
             said.append(
                 f"The panel must say how many of the {count_of(top, 'place')} each group gets, or join the groups. "
-                "Within a group the order is the best guess: those whose bars overlap may stand the other way round."
+                f"{order} those whose bars overlap may stand the other way round."
             )
     elif top is not None:
         rank = fit.values.rank  # those who share the last place are all named
@@ -548,7 +560,7 @@ def render(
     return environment.get_template("report.html").render(
         report=report,
         fit=fit,
-        method_name=partial(method_name, confidence=fit.panel.confidence),
+        method_name=lambda name: method_name(name, confidence=fit.panel.confidence).replace("'", "’"),
         supported_method=told,
         simpler_words=f"the same without {parts}" if (parts := left_out(told or "", fit.method)) else "",
         rows=ROWS,
@@ -593,7 +605,7 @@ def render(
         verdicts=READ_AS,
         reach=_reach(rows),
         is_weighted=_is_weighted(fit),
-        noise_of=_NOISE_OF.get(fit.panel.confidence, "") if _is_weighted(fit) else "",
+        noise_of=(_NOISE_OF.get(fit.panel.confidence, "") if _is_weighted(fit) else "") + _width_words(fit),
         typical_sds=_typical_sds(fit),
         rolls=_rolls(verdict),
         pulls=_pulls(report.influence),
@@ -606,7 +618,7 @@ def render(
         all_notes=[
             note
             for note in notes
-            if note["kind"] not in ("evidence", "joined_by_priors", *(["not_comparable"] if stops else []))
+            if note["kind"] not in ("evidence", "joined_by_priors", "positions", *(["not_comparable"] if stops else []))
             and note["message"] not in said
         ],
         technical_notes=[_in_words(note, fit) for note in notes if note["kind"] == "evidence"],

@@ -379,7 +379,9 @@ def _by_verdict(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str, list[str
 def verdict_means() -> dict[str, str]:
     """Return what is meant by each verdict on an assessor."""
     return {
-        "erratic": _("Their scores scatter about what the others say more than chance explains."),
+        "erratic": _(
+            "Their scores scatter about what the others say more than expected; so do those of a few good assessors by chance."
+        ),
         "other ranking": _("Their scores do not rise with what the others say of the same work."),
         "bunched": _("Their scores lie closer together than the work they read."),
         "too few scores to tell": _(
@@ -482,7 +484,8 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
                 for name, row in rows.items()
                 if name in (advised, used) or name.partition("+")[0] not in SAME_WITHOUT
             }
-        first = [row for name, row in rows.items() if name in (advised, used, *PLAIN)]
+        best = next(iter(rows), None)
+        first = [row for name, row in rows.items() if name in (advised, used, best, *PLAIN)]
         further = {
             "supported": choices_for(advised) if advised and advised != used else None,
             "other": next((one for one in found["answer"].alerts if one.kind == "other_method"), None),
@@ -491,7 +494,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
             "errors": {name: row["loo_rmse"] for name, row in rows.items() if row["loo_rmse"] is not None},
             "first": first,
             "rest": [row for row in rows.values() if row not in first],
-            "best": next(iter(rows), None),
+            "best": best,
             "matrix": blocks.matrix_of(found["answer"].fit, found["answer"].standings, found["answer"].decision),
             "advised": advised,
         }

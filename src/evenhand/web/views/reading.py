@@ -205,7 +205,6 @@ def _shown(
         "names": names,
         "more_columns": len(table.names) - len(names),
         "rows": shown,
-        "begin": min(rows, default=0),
         "end": max(rows, default=0),
         "before": rows[max(0, at - ROWS // 2)] if at else None,
         "after": rows[min(len(rows) - 1, at + ROWS + ROWS // 2)] if at + ROWS < len(rows) else None,
