@@ -357,7 +357,7 @@ def _group_lines(fit: Fit) -> Iterator[tuple[str, str]]:
     panel = fit.panel
     found = fit.connectivity.components if panel.n_assessments <= LARGEST else []
     place = {fit.values.labels[at]: place for place, at in enumerate(in_order(fit))} if found else {}
-    given = {label: at for at, label in enumerate(panel.assessors)} if found else {}
+    given: dict[object, int] = {label: at for at, label in enumerate(panel.assessors)} if found else {}
     for at, (objects, assessors) in enumerate(found[:_GROUPS]):
         told = {
             "things": called_some(sorted(objects, key=place.__getitem__), panel.noun, _FIRST),

@@ -380,7 +380,7 @@ def verdict_means() -> dict[str, str]:
     """Return what is meant by each verdict on an assessor."""
     return {
         "erratic": _(
-            "Their scores scatter about what the others say more than expected; so do those of a few good assessors by chance."
+            "Their scores scatter about what the others say more than expected; a few good assessors do so by chance."
         ),
         "other ranking": _("Their scores do not rise with what the others say of the same work."),
         "bunched": _("Their scores lie closer together than the work they read."),
