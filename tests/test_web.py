@@ -1322,6 +1322,23 @@ def test_a_frozen_decision_names_its_method_and_is_frozen_again_only_after_a_cha
     assert "Freeze the decision as it stands" in page
 
 
+def test_the_start_page_has_the_panels_that_changed_last_first_and_leads_to_the_others(
+    chair: Any, demo: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed(place: str = "/") -> list[int]:
+        return [int(one) for one in re.findall(r'"row"><a href="/panels/(\d+)/"', chair.get(place).content.decode())]
+
+    later = int(chair.post("/demo").url.split("/")[2])
+    assert listed()[:2] == [later, demo]
+    chair.post(f"/panels/{demo}/rename", {"name": "Touched"})
+    assert listed()[:2] == [demo, later]
+    monkeypatch.setattr("evenhand.web.views.start._SHOWN", 1)
+    assert listed() == [demo]
+    assert "Show the older ones too" in text(chair.get("/"))
+    assert listed("/?all=1")[:2] == [demo, later]
+    assert "Show the older ones too" not in text(chair.get("/?all=1"))
+
+
 def test_the_list_of_panels_says_when_a_decision_was_frozen(chair: Any, demo: int) -> None:
     def row() -> str:
         page = chair.get("/").content.decode()

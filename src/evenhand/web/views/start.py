@@ -34,8 +34,11 @@ _SHOWN: Final = 100
 @require_GET
 def start(request: HttpRequest) -> HttpResponse:
     """Show where to drop a file, and the panels that are there."""
-    panels = Panel.objects.defer("content").annotate(last_frozen=Max("frozen__created"))[:_SHOWN]
-    return page(request, "start.html", panels=_in_groups(list(panels)), plans=Plan.objects.all()[:_SHOWN])
+    newest = Panel.objects.defer("content").annotate(last_frozen=Max("frozen__created")).order_by("-changed", "-pk")
+    panels = list(newest if "all" in request.GET else newest[: _SHOWN + 1])
+    shown = panels if "all" in request.GET else panels[:_SHOWN]
+    further = len(panels) > len(shown)
+    return page(request, "start.html", panels=_in_groups(shown), plans=Plan.objects.all()[:_SHOWN], further=further)
 
 
 def _in_groups(panels: list[Panel]) -> list[Panel]:
