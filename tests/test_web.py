@@ -177,6 +177,12 @@ def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there
     given = {"row": at + 1, "column": "score", "meant": meant, "back": "reading"}
     assert "Say how you know" in text(chair.post(f"{place}/correct", given, follow=True))
     assert "looks mistyped" in text(seen(chair, place))
+    by_enter = {name: value for name, value in given.items() if name != "meant"} | {"text": "", "other": "1"}
+    page = chair.post(f"{place}/correct", {**by_enter, "reason": "asked <him>"}, follow=True)
+    assert "Now say what the score is: press one of the buttons" in text(page)
+    assert 'value="asked &lt;him&gt;"' in seen(chair, page.redirect_chain[-1][0]).content.decode(), (
+        "nothing typed is lost"
+    )
     sent = chair.post(f"{place}/correct", {**given, "reason": "asked"})
     assert sent.url.partition("?")[0] == place
     page = seen(chair, sent.url)
@@ -735,6 +741,10 @@ def test_another_method_at_a_click_is_said_with_who_is_no_longer_in_and_undone_s
     assert Panel.objects.get(pk=demo).choices == {"places": 10}
     record = text(chair.get(f"/panels/{demo}/record"))
     assert record.count("Method set to calibration with confidence") == 2
+    why = "predicts unseen scores better, off by 9.2 points instead of 10.1."
+    assert record.count(why) == 1, (
+        "why the advice was followed stands in the record; that it was undone needs no reason"
+    )
     assert "Method changed" not in text(seen(chair, f"/panels/{demo}/?method=nonsense"))
     assert "Method changed" not in text(seen(chair, chair.post(f"/panels/{demo}/choices", {"places": "9"}).url))
 
@@ -1285,7 +1295,9 @@ def test_a_choice_among_others_than_are_open_now_holds_no_more_and_is_said(chair
     assert "By choice of the panel" not in page
     assert "choice" not in json.loads(seen(chair, f"/panels/{demo}/out/result.json").content)
     chair.post(f"/panels/{demo}/choices", {"places": "10"})
-    assert "By choice of the panel" in text(seen(chair, f"/panels/{demo}/"))
+    page = text(seen(chair, f"/panels/{demo}/"))
+    assert "What the scores say alone" in page.partition("By choice of the panel")[2], "who has a place stands first"
+    assert "4 of 10 places given. As it stands: 3 in, 18 open, 19 out." in text(chair.get(f"/panels/{demo}/record"))
 
 
 @pytest.mark.parametrize("what", ["report.html", "results.xlsx", "results.csv", "result.json", "values.svg"])

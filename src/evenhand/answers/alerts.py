@@ -246,7 +246,10 @@ def all_clear(
             panel.n_assessments <= LARGEST and fit.model.why_not("refit") is None and not len(fit.model.outlying),
             phrase("scores far from all others"),
         ),
-        (decision is not None and bool(deletions), phrase("whether who is in or out hangs on one assessor")),
+        (
+            decision is not None and bool(deletions),
+            phrase("whether those in or out would cross the line without one assessor"),
+        ),
         (decision is not None and comparison is not None, phrase("what other methods decide")),
         (decision is not None, phrase("thin evidence and ties at the line")),
         (worth_of_confidence(comparison) is not None, phrase("what declared confidence is worth")),

@@ -206,6 +206,7 @@ def sheet_of(
         used += 46 + (_lists(decision) if is_long else _names(decision, form)) + 15 * _lines(clear, 11.2)
         averages = f"{_BEFORE * ' '}{decision.averages_words()} {marked_words(decision)}"
         used += 15 if is_stopped else 15 * _lines(averages, 11.2)
+        used += 24 + 17 * _lines(decision.choice_words(), 12.7) if decision.choice else 0
         used += 14 if decision.undecided and not is_long and _widths(decision, form)["undecided"] < _FOR else 0
     else:
         used += 15 + sum(17 * _lines(one, 12.7) for one in said[1:])

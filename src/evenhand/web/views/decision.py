@@ -193,11 +193,26 @@ def choose(request: HttpRequest, pk: int) -> HttpResponse:
         looked: Looked | None = looking(panel).result
         scores = None if looked is None else looked.scores
         offered = METHODS if scores is None else methods_for(scores, choices)
-        panel.say("; ".join(_set_to(name, value, offered) for name, value in given.items()))
+        panel.say("; ".join(_set_to(name, value, offered) for name, value in given.items()), _advice(panel, before))
     if _method_of(choices) != _method_of(before):
         was = {name: before.get(name, "") for name in ("method", "refinement")}
         return redirect(f"{reverse('decision', args=[pk])}?{urlencode(was)}")
     return redirect("decision", pk)
+
+
+def _advice(panel: Panel, before: Mapping[str, Any]) -> str:
+    """Return why the method that is used now was advised, where it was: a reason for the record."""
+    if _method_of(panel.choices) == _method_of(before):
+        return ""
+    job = answering(panel, dict(before))
+    if not job.wait(0) or job.error is not None:  # nobody saw the advice
+        return ""
+    found: Answer = job.result
+    told = next((one for one in found.alerts if one.kind == "other_method" and one.level == "check"), None)
+    wanted = None if told is None else choices_for(told.method)
+    if told is None or wanted is None or _method_of(_with(before, wanted)) != _method_of(panel.choices):
+        return ""
+    return next((lead for lead, _rest in told.lines[::-1] if lead), "")
 
 
 def _with(choices: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -271,9 +286,11 @@ def choice(request: HttpRequest, pk: int) -> HttpResponse:
                 % {"who": ", ".join(map(quoted, chosen)), "by": kept["by"]},
                 kept["reason"],
             )
-        return redirect(f"{reverse('decision', args=[pk])}#choice")
+        return redirect("decision", pk)
     messages.error(request, refused)
-    return _page_of(request, panel, request.POST, refused)
+    response = _page_of(request, panel, request.POST, refused)
+    response.headers["HX-Push-Url"], response.headers["HX-Reswap"] = "false", "innerHTML show:#choice:top"
+    return response
 
 
 @require_POST

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -354,7 +355,9 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
         text = before if is_kept else given["text"]
         if back and not is_kept and "empty" not in request.POST:
             if (score := parse_score(text)) is None:
-                messages.error(request, _("“%(text)s” is not a number: nothing was changed.") % {"text": text})
+                said = _("“%(text)s” is not a number: nothing was changed.") % {"text": text}
+                asked = _("Now say what the score is: press one of the buttons, or write another score.")
+                messages.error(request, said if text.strip() else asked)
                 continue
             is_kept = score == parse_score(before)
             text = before if is_kept else text
@@ -368,7 +371,8 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
     if back:
         places = panel.corrections.filter(undone=None)
         last = places.filter(row=settled[-1][0], column=settled[-1][1]).first() if settled else None
-        return redirect(reverse(to, args=[pk]) + ("" if last is None else f"?settled={last.pk}"))
+        told = {"why": request.POST["reason"][:2000]} if last is None else {"settled": last.pk}
+        return redirect(f"{reverse(to, args=[pk])}?{urlencode(told)}")
     return redirect(f"{reverse('reading', args=[pk])}{f'?row={row}' if row.isdecimal() else ''}#sheet")
 
 
