@@ -9,7 +9,7 @@ from typing import Final
 
 from evenhand.answers.alerts import Alert
 from evenhand.answers.decision import Decision
-from evenhand.models.fit import Fit, method_name
+from evenhand.models.fit import Fit
 from evenhand.reports import blocks
 
 TICKED_LONG: Final = 10
@@ -76,10 +76,8 @@ class Form:
 
     Attributes
     ----------
-    methods
-        The method of the report and the one that the scores support, where the panel must say which it decides by.
     instead
-        What the panel signs where it decides by the other one.
+        What the panel signs where it decides by the method that the scores support, if that is not the report's.
     scores
         Scores that must be checked before anything is decided, in words.
     groups, divided
@@ -91,7 +89,6 @@ class Form:
         nobody is.
     """
 
-    methods: tuple[str, ...] = ()
     instead: str = ""
     scores: tuple[str, ...] = ()
     groups: int = 0
@@ -119,17 +116,13 @@ def form_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], top: i
         if top is None or "groups" not in kinds:
             return Form(scores=scores)
         return Form(scores=scores, groups=int(fit.values.component.max()) + 1, divided=top)
-    methods: tuple[str, ...] = ()
-    instead = ""
     other = next((one.instead for one in alerts if one.kind == "other_method"), None)
-    if decision is not None and other is not None:
-        methods = tuple(method_name(one, confidence=fit.panel.confidence) for one in (fit.method, other.fit.method))
-        instead = _instead(decision, other, asked)
+    instead = "" if decision is None or other is None else _instead(decision, other, asked)
     if decision is None or decision.drawn is not None or decision.choice or not decision.undecided:
-        return Form(methods, instead)
+        return Form(instead)
     names, is_long = tuple(decision.undecided), any(len(one) > blocks.LONG for one in fit.values.labels)
     where = "annex" if len(names) > (TICKED_LONG if is_long else blocks.PRINTED) else "top"
-    return Form(methods, instead, places=decision.left, open=names, ticked=where)
+    return Form(instead, places=decision.left, open=names, ticked=where)
 
 
 def _instead(decision: Decision, other: Decision, asked: str) -> str:
@@ -314,8 +307,8 @@ def annexes(count: int, nouns: str, has_assessors: bool) -> list[tuple[str, str]
 def _form(form: Form) -> float:
     """Return the height of what the panel fills in, with the line for signatures."""
     used = 56.0 + 48 * len(form.scores) + (46 + 23 * form.lines if form.divided else 0)
-    if form.methods:
+    if form.instead:
         used += 2 + 19 * _lines(f"{_SIGNING} {form.instead}", 11.7, _WIDTH - _ASKED)
     if form.open:
         used += 19
-    return used + (24 if form.open or form.methods or form.divided or form.scores else 0)
+    return used + (24 if form.open or form.instead or form.divided or form.scores else 0)
