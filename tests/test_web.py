@@ -412,7 +412,7 @@ def test_an_alert_leads_to_whom_it_names_and_does_at_a_click_what_it_speaks_of(c
     assert f'<a href="/panels/{demo}/evidence">' in alerts
     forms = [one for one in forms_in(alerts) if one[2] != "Record it"]  # which asks for a reason
     said = [words for _address, _sent, words in forms]
-    assert said == ["Try without Dubois", "Try without Kaur", "Use that method", "Try it beside this one"]
+    assert said == ["Use that method", "Try it beside this one", "Try without Dubois", "Try without Kaur"]
     for address, sent, words in forms:
         answer = chair.post(address, sent)
         assert answer.status_code == 302
@@ -669,7 +669,7 @@ def test_an_object_and_its_assessor_say_what_the_alerts_say_of_it(chair: Any, de
     assert "P23 is in only thanks to Dubois." in re.sub(r" (?=\.)", "", text(page))
     assert "By that method P23 is open." in text(page)
     assert [words for _to, _sent, words in forms_in(page.content.decode()) if words != "Record it"] == [
-        *("Try without Dubois", "Use that method", "Try it beside this one"),
+        *("Use that method", "Try it beside this one", "Try without Dubois"),
         "Try another score in What if",
         "Change language",
     ]
@@ -678,9 +678,8 @@ def test_an_object_and_its_assessor_say_what_the_alerts_say_of_it(chair: Any, de
     assert "alert" not in seen(chair, f"{place}{panel.objects.index('P16')}").content.decode().partition("<main")[2]
     for who, words in (("Dubois", "P23 is in only thanks to"), ("Kaur", "P39 is out only because of")):
         assert f"{words} this assessor" in text(seen(chair, f"/panels/{demo}/assessors/{panel.assessors.index(who)}"))
-    mark = re.search(r'name="mark" value="(\w+)"><input type="hidden" name="back"', page.content.decode())
-    assert mark is not None
-    sent = chair.post(f"/panels/{demo}/checks", {"mark": mark[1], "reason": "read again", "back": str(at)})
+    _method, mark = re.findall(r'name="mark" value="(\w+)"><input type="hidden" name="back"', page.content.decode())
+    sent = chair.post(f"/panels/{demo}/checks", {"mark": mark, "reason": "read again", "back": str(at)})
     assert sent.url == f"{place}{at}"
     assert "Looked at: read again" in text(seen(chair, sent.url))
 
@@ -755,7 +754,7 @@ def test_a_check_that_stands_for_a_reason_is_no_next_step_and_open_again_once_it
     def marks() -> list[str]:
         return re.findall(r'name="mark" value="(\w+)"', seen(chair, f"/panels/{demo}/").content.decode())
 
-    statuses, method = marks()
+    method, statuses = marks()  # in the order of the next steps
     assert "Say why" in text(chair.post(f"/panels/{demo}/checks", {"mark": method, "reason": " "}, follow=True))
     chair.post(f"/panels/{demo}/checks", {"mark": method, "reason": "Announced in the call"})
     page = seen(chair, f"/panels/{demo}/")
@@ -777,9 +776,9 @@ def test_a_check_that_stands_for_a_reason_is_no_next_step_and_open_again_once_it
     assert "Kept: " not in text(seen(chair, f"/panels/{demo}/"))
     chair.post(f"/panels/{demo}/choices", {"places": "10"})
     assert "Kept: Announced in the call" in text(seen(chair, f"/panels/{demo}/"))
-    assert marks() == [statuses, method]
+    assert marks() == [method, statuses]
     chair.post("/language", {"language": "de"})
-    assert marks() == [statuses, method]
+    assert marks() == [method, statuses]
     assert "Beibehalten: Announced in the call" in text(seen(chair, f"/panels/{demo}/"))
     chair.post("/language", {"language": "en"})
     chair.post(f"/panels/{demo}/checks", {"mark": method, "undo": "1"})

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _MARKED: Final = 20
 """Of more than about so many who are open, those nearest to the line are shown to choose from, and the rest folded."""
+_FIRST: Final = ("far_score", "assumed", "other_method")
+"""Checks that come before all others, as the next steps have them: what is settled there may settle the rest."""
 _CIRCLE: Final = 15
 """Of up to this many assessors a circle shows who shares work with whom; of more, a sentence."""
 _TWO_LINES: Final = 180
@@ -68,7 +70,11 @@ def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict
         "methods": {name: in_brief(words) for name, words in methods_for(answer.fit.panel, panel.choices).items()},
         "refinements": {name: in_brief(words) for name, (words, _assumed) in REFINEMENTS.items()},
         "stops": [stop(one, answer) for one in answer.stops],
-        "checks": [replace(one, remedy=remedy(one)) for one in answer.alerts if one.level == "check"],
+        "checks": [
+            replace(one, remedy=remedy(one))
+            for one in sorted(answer.alerts, key=lambda one: one.kind not in _FIRST)
+            if one.level == "check"
+        ],
         "is_provisional": bool(answer.stops),
         "without": provisional(answer.stops),
         "until": until(answer),
@@ -249,7 +255,7 @@ def _set_to(name: str, value: Any, methods: Mapping[str, Any]) -> str:
     if name == "method":
         return _("Method set to %(method)s") % {"method": in_brief(methods.get(value or "cwc", value))[0]}
     if name == "refinement":
-        return _("Refinement set to %(words)s") % {"words": REFINEMENTS[value][0]}
+        return _("Further assumption set to %(words)s") % {"words": REFINEMENTS[value][0]}
     return _("Zero bias set to %(gauge)s") % {"gauge": value}
 
 

@@ -61,6 +61,9 @@
   function once(event) {
     if (event.target.matches("form.htmx-request:not([data-live])")) { event.preventDefault(); }
   }
+  function asking(event) {
+    if (event.target.matches("details.stands[open]")) { event.target.querySelector("[name=reason]").focus(); }
+  }
   function begin() {
     document.documentElement.classList.add("live");
     dropping();
@@ -71,6 +74,7 @@
     finding();
   }
   document.addEventListener("htmx:confirm", once);
+  document.addEventListener("toggle", asking, true);
   document.addEventListener("htmx:afterSettle", begin);
   begin();
 }());
