@@ -22,6 +22,7 @@ from evenhand.models.noise import noise_floor
 from evenhand.panel.panel import Panel
 from evenhand.words import (
     NAMED,
+    again,
     argument,
     called,
     called_some,
@@ -216,7 +217,7 @@ def _places(fit: Fit) -> Iterator[Alert]:
     for note in fit.panel.notes:
         if note.kind == "positions":
             headline = phrase("Labels such as {label} must each be one person", label=quoted(fit.panel.assessors[0]))
-            yield Alert("note", "positions", headline, (("", note.message),), where=note.where)
+            yield Alert("note", "positions", headline, (("", again(note.message)),), where=note.where)
 
 
 def provisional(alerted: Sequence[Alert]) -> Outcome | None:
