@@ -740,7 +740,7 @@ def test_another_method_at_a_click_is_said_with_who_is_no_longer_in_and_undone_s
     assert Panel.objects.get(pk=demo).choices == {"places": 10}
     record = text(chair.get(f"/panels/{demo}/record"))
     assert record.count("Method set to calibration with confidence") == 2
-    why = "predicts unseen scores better, off by 9.2 points instead of 10.1."
+    why = "is off by 10.1 points from unseen scores; the same, pulled towards the mean, by 9.2."
     assert record.count(why) == 1, (
         "why the advice was followed stands in the record; that it was undone needs no reason"
     )

@@ -24,6 +24,7 @@ from evenhand.words import (
     NAMED,
     again,
     argument,
+    by_door,
     called,
     called_some,
     count_of,
@@ -51,6 +52,10 @@ DELETIONS: Final = 50
 
 _LINES: Final = 3
 """Cases that an alert describes one by one."""
+
+_CROSSING: Final = 8
+_CROSSING_LONG: Final = 180
+"""Up to this many of those who are open and hang on one assessor are named, if their names are no longer in all."""
 
 _GROUPS, _FIRST, _MEMBERS, _JOINS = 4, 3, 5, 3
 """Groups that are named, objects and assessors of each, and assessments that would join them."""
@@ -232,13 +237,15 @@ def all_clear(
     *,
     comparison: Comparison | None = None,
     deletions: Sequence[WithoutAssessor] | None = None,
-) -> str:
-    """Return that nothing need be checked, and what was looked at; empty where something must be.
+) -> list[str]:
+    """Return that nothing need be checked, what is to be known all the same, and what was looked at, a line each.
+
+    Nothing where something must be checked.
 
     The arguments after the alerts are those of :func:`alerts`.
     """
     if any(one.level != "note" for one in found):
-        return ""
+        return []
     from evenhand.answers.support import worth_of_confidence
 
     panel = fit.panel
@@ -252,21 +259,20 @@ def all_clear(
             phrase("whether those in or out would cross the line without one assessor"),
         ),
         (decision is not None and comparison is not None, phrase("what other methods decide")),
-        (decision is not None, phrase("thin evidence and ties at the line")),
+        (decision is not None, phrase("thin evidence and equal values at the line")),
         (worth_of_confidence(comparison) is not None, phrase("what declared confidence is worth")),
     ]
     things = [words for is_so, words in looked if is_so]
-    outlying = [_outlying(fit, at) for at in fit.model.outlying.tolist()]
+    outlying = [_outlying(fit, at, decision) for at in fit.model.outlying.tolist()]
     said = [_nothing_found([*found, *outlying], decision, bool(deletions) and looked[0][0])]
-    if things:
-        said.append(phrase("Looked at: {things}.", things="; ".join(things)))
     if outlying:
-        said.append(
-            phrase("Scores further off than noise explains, which count less: {scores}.", scores=_clauses(outlying))
-        )
+        said.append(phrase("Scores further off than noise explains count less: {scores}.", scores=_clauses(outlying)))
     if decision is not None and deletions:
         said.append(_open_crossing(decision, deletions))
-    return " ".join(one for one in [*said, _named_notes(found)] if one)
+    said.append(_named_notes(found))
+    if things:
+        said.append(phrase("Looked at: {things}.", things="; ".join(things)))
+    return [one for one in said if one]
 
 
 def _clauses(said: Sequence[str]) -> str:
@@ -275,13 +281,21 @@ def _clauses(said: Sequence[str]) -> str:
     return "; ".join([*said[:_LINES], *([phrase("{count} more", count=f"{more:,}")] if more > 0 else [])])
 
 
-def _outlying(fit: Fit, at: int) -> str:
-    """Return a score that a robust fit leaves behind, and how far it is from what the fit expects."""
-    left = float(fit.residuals[at])
-    told = {"score": _place(fit.panel, at), "points": number(abs(left), 1)}
+def _outlying(fit: Fit, at: int, decision: Decision | None) -> str:
+    """Return a score that a robust fit leaves behind, how far it is from what the fit expects, and whom it is of."""
+    panel, left = fit.panel, float(fit.residuals[at])
+    who, label = _named(panel, at)
+    if decision is not None:
+        status = status_word(decision.status[panel.object_index[at]])
+        label = phrase("{object} ({status})", object=label, status=status)
+    given = _written(panel, float(panel.score[at]))
+    told = {"who": who, "object": label, "score": given, "points": number(abs(left), 1)}
+    said = phrase("{score} from {who} on {object}, {points} points below what is expected", **told)
     if left > 0:
-        return phrase("{score} ({points} points above what is expected)", **told)
-    return phrase("{score} ({points} points below what is expected)", **told)
+        said = phrase("{score} from {who} on {object}, {points} points above what is expected", **told)
+    if panel.rows is None:
+        return said
+    return phrase("{score}, row {row} of the file", score=said, row=f"{panel.rows[at]:,}")
 
 
 def _nothing_found(found: Sequence[object], decision: Decision | None, each: bool) -> str:
@@ -680,10 +694,8 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
             )
             if some
         ]
-    listed = phrase(
-        "Listed: those in or out who would cross the line after place {places}.", places=f"{decision.places:,}"
-    )
-    lines.append(("", f"{listed} {_open_crossing(decision, deletions)}".strip()))
+    if further := _open_crossing(decision, deletions):
+        lines.append(("", further))
     yield Alert(
         "check",
         "hangs_on_assessor",
@@ -702,13 +714,32 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
 
 
 def _open_crossing(decision: Decision, deletions: Sequence[WithoutAssessor]) -> str:
-    """Return how many of those who are open would cross the line without one assessor; empty for none."""
-    count = len(set(decision.undecided) & {label for one in deletions for label, _place in one.crossing})
-    if count == 1:
-        return phrase("One of those who are open would cross the line without one assessor.")
-    if count:
-        return phrase("{count} of those who are open would cross the line without one assessor.", count=f"{count:,}")
-    return ""
+    """Return who of those who are open would cross the line without one assessor; empty for none.
+
+    By name where that is short.
+    """
+    held: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for one in deletions:
+        for label, place in one.crossing:
+            held[label].append((one.assessor, place))
+    noun = decision.fit.panel.noun
+    found = [one for one in decision.standings if one.status == "undecided" and one.object in held]
+    names = [
+        phrase(
+            "{object} (without {who})",
+            object=called(one.object, noun),
+            who=called(_decisive(one, held[one.object])[0], "assessor"),
+        )
+        for one in found
+    ]
+    told = {"open": f"{len(decision.undecided):,}", "count": f"{len(found):,}", "names": ", ".join(names)}
+    if not found:
+        return ""
+    if len(found) == 1:
+        return phrase("Of the {open} that are open, one would cross the line: {names}.", **told)
+    if len(found) <= _CROSSING and len(told["names"]) <= _CROSSING_LONG:
+        return phrase("Of the {open} that are open, {count} would cross the line: {names}.", **told)
+    return phrase("Of the {open} that are open, {count} would cross the line without one of their assessors.", **told)
 
 
 def _decisive(standing: Standing, held: Sequence[tuple[str, int]]) -> tuple[str, int]:
@@ -793,7 +824,7 @@ def _supported_in_groups(fit: Fit, comparison: Comparison | None) -> Iterator[Al
     """Say whose rank within the own group is another by the method that the scores support, where that is another."""
     if comparison is None:
         return
-    from evenhand.answers.support import asked_by, is_clearly_better, method_means, supported
+    from evenhand.answers.support import asked_by, is_clearly_better, is_simpler, method_means, preference, supported
 
     advised, groups, noun = supported(fit, comparison).method, fit.values.component, fit.panel.noun
     other = next((row.fit for row in comparison.methods if row.method == advised), None)
@@ -815,12 +846,11 @@ def _supported_in_groups(fit: Fit, comparison: Comparison | None) -> Iterator[Al
     ]
     means, that = method_means(other.method, fit.panel.confidence), phrase("It is {method}", method=other.name)
     told = {"moved": _clauses(names)}
+    ending, is_clear = phrase("it changes the order within groups"), is_clearly_better(other, fit)
     yield Alert(
         "note",
         "other_method",
-        phrase("The scores support another method, and it changes the order within groups")
-        if is_clearly_better(other, fit)
-        else phrase("The scores slightly prefer another method, and it changes the order within groups"),
+        preference(ending, is_clear=is_clear, is_simpler=not is_clear and is_simpler(other, fit, comparison)),
         ((f"{that}:", f"{means}.") if means else (f"{that}.", ""), (phrase("By it {moved}.", **told), "")),
         where=name_some([fit.values.labels[at] for at in moved]),
         objects=tuple(fit.values.labels[at] for at in moved),
@@ -945,10 +975,7 @@ def _uncounted(fit: Fit, comparison: Comparison, said: Alert | None) -> str:
     if other is None or other.model.uses_confidence:
         return phrase("Let it count for nothing: `{option}`.", option=argument("power", 0))
     if said is not None:
-        return phrase(
-            "The scores support a method that ignores it; what that changes stands under “{headline}”.",
-            headline=said.headline,
-        )
+        return phrase("The method under “{headline}” ignores it.", headline=said.headline)
     return phrase(
         "Let it count for nothing: `{option}`, the method that the scores support.", option=asked_by(other.model)
     )
@@ -961,32 +988,37 @@ def _beyond(fit: Fit) -> Iterator[Alert]:
         return
     low, high = float(score.min()), float(score.max())
     step = 10.0 ** -decimals(float(np.ptp(score)))
-    sides = []
-    for end, is_beyond in ((high, values.estimate > high + step), (low, values.estimate < low - step)):
-        if int((score == end).sum()) >= _ENDS and is_beyond.any():
-            sides += [values.labels[at] for at in np.flatnonzero(is_beyond).tolist()]
-    if sides:
-        one = len(sides) == 1
-        several = plural(fit.panel.noun)
+    ends = (
+        (
+            values.estimate > high + step,
+            int((score == high).sum()),
+            phrase("above {end}, the highest score, since strictness is taken out.", end=f"{high:g}"),
+        ),
+        (
+            values.estimate < low - step,
+            int((score == low).sum()),
+            phrase("below {end}, the lowest score, since generosity is taken out.", end=f"{low:g}"),
+        ),
+    )
+    found = [
+        ([values.labels[at] for at in np.flatnonzero(is_beyond).tolist()], words)
+        for is_beyond, count, words in ends
+        if count >= _ENDS and is_beyond.any()
+    ]
+    beyond = [label for labels, _words in found for label in labels]
+    if beyond:
+        noun = fit.panel.noun
         yield Alert(
             "note",
             "beyond_scale",
             phrase("1 value lies beyond the ends of the scale")
-            if one
-            else phrase("{count} values lie beyond the ends of the scale", count=f"{len(sides):,}"),
-            (
-                (
-                    f"{called_some(sides, sentence(fit.panel.noun), 12)}.",
-                    phrase(
-                        "Scores end at {low} and {high}, and {things} read by strict assessors may be worth more than "
-                        "those could give.",
-                        low=f"{low:g}",
-                        high=f"{high:g}",
-                        things=several,
-                    ),
-                ),
+            if len(beyond) == 1
+            else phrase("{count} values lie beyond the ends of the scale", count=f"{len(beyond):,}"),
+            tuple((f"{called_some(labels, sentence(noun), 12)}:", words) for labels, words in found),
+            where=name_some(beyond),
+            objects=tuple(beyond),
+            remedy=phrase(
+                "If marks end there, say so: `{option}`.",
+                option=by_door(f"scores=Bounded({low:g}, {high:g})", f"--bounds {low:g},{high:g}"),
             ),
-            where=name_some(sides),
-            objects=tuple(sides),
-            remedy=phrase("If marks end there, say so: {option}.", option=argument("bounds", (low, high))),
         )

@@ -15,7 +15,7 @@ from evenhand.look import status_word
 from evenhand.models.additive import CWC
 from evenhand.models.average import SA
 from evenhand.models.fit import METHOD_NAMES, REFINEMENT_NAMES, Fit, Model
-from evenhand.words import argument, called, count_of, listed, lowered, number, phrase, sentence, term, together
+from evenhand.words import argument, called, count_of, listed, lowered, number, phrase, sentence, together
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison
@@ -239,11 +239,14 @@ def left_out(method: str, used: str) -> str:
     >>> left_out("cwc+shrunk", "cwc+shrunk+student"), left_out("iba+shrunk", "cwc+shrunk")
     ('heavy tails', '')
     """
+    return listed([phrase(REFINEMENT_NAMES[one]) for one in _dropped(method, used)])
+
+
+def _dropped(method: str, used: str) -> list[str]:
+    """Return the refinements of the method used that another does without; none where it differs in another way."""
     (base, *kept), (own, *parts) = method.split("+"), used.split("+")
-    gone = [phrase(REFINEMENT_NAMES[one]) for one in parts if one not in kept and one not in _NO_NOUNS]
-    if base != own or not gone or len(kept) + len(gone) != len(parts) or not set(kept) <= set(parts):
-        return ""
-    return listed(gone)
+    gone = [one for one in parts if one not in kept and one not in _NO_NOUNS]
+    return gone if base == own and len(kept) + len(gone) == len(parts) and set(kept) <= set(parts) else []
 
 
 def values_mean(fit: Fit) -> str:
@@ -274,6 +277,16 @@ def _options(asked: Mapping[str, object]) -> str:
         argument(name, int(given) if isinstance(given, float) and given.is_integer() else given)
         for name, given in asked.items()
     )
+
+
+def preference(ending: str, *, is_clear: bool, is_simpler: bool) -> str:
+    """Return that the scores support another method than the one used, or how far they do, and what that means."""
+    finding = phrase("The scores slightly prefer another method")
+    if is_clear:
+        finding = phrase("The scores support another method")
+    elif is_simpler:
+        finding = phrase("A simpler method predicts about as well")
+    return phrase("{finding}, and {ending}", finding=finding, ending=ending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,34 +352,14 @@ class Rival:
         """What hangs on it, in a few words."""
         if self.is_weighty:
             return self._finding()
+        return preference(self._ending(), is_clear=self.is_clear, is_simpler=self.is_simpler)
+
+    def _ending(self) -> str:
         if self.gone or self.new:  # were it clear, it would be weighty
-            if self.is_simpler:
-                return phrase("A simpler method predicts about as well, and it changes who is in")
-            return phrase("The scores slightly prefer another method, and it changes who is in")
-        return self._supported() if self.is_clear else self._preferred()
-
-    def _supported(self) -> str:
+            return phrase("it changes who is in")
         if not self.changed:
-            return phrase("The scores support another method, and it decides the same")
-        if self.made.inside:
-            return phrase("The scores support another method, and who is in stays the same")
-        return phrase("The scores support another method, and nobody is in by either")
-
-    def _preferred(self) -> str:
-        if self.is_simpler:
-            return self._simpler()
-        if not self.changed:
-            return phrase("The scores slightly prefer another method, and it decides the same")
-        if self.made.inside:
-            return phrase("The scores slightly prefer another method, and who is in stays the same")
-        return phrase("The scores slightly prefer another method, and nobody is in by either")
-
-    def _simpler(self) -> str:
-        if not self.changed:
-            return phrase("A simpler method predicts about as well, and it decides the same")
-        if self.made.inside:
-            return phrase("A simpler method predicts about as well, and who is in stays the same")
-        return phrase("A simpler method predicts about as well, and nobody is in by either")
+            return phrase("every status stays the same") if self.entering else phrase("it decides the same")
+        return phrase("who is in stays the same") if self.made.inside else phrase("nobody is in by either")
 
     def _finding(self) -> str:
         noun, gone, new = self.made.fit.panel.noun, self.gone, self.new
@@ -376,8 +369,11 @@ class Rival:
         if gone and new:
             for most, room in ((max(len(gone), len(new)), _SHORT), (_FIRST, 2 * _SHORT)):  # all of them, or the first
                 names = {"gone": together(gone, noun, most), "new": together(new, noun, most)}
-                if sum(map(len, names.values())) <= room:
-                    return phrase("By the method that predicts better, {new} would be in, not {gone}", **names)
+                if sum(map(len, names.values())) > room:
+                    continue
+                if set(gone) <= set(self.other.undecided):
+                    return phrase("By the method that predicts better, {new} would be in, {gone} only open", **names)
+                return phrase("By the method that predicts better, {new} would be in, {gone} not", **names)
             counts = {"gone": f"{len(gone):,}", "new": f"{len(new):,}"}
             return phrase("The method that predicts better changes who is in: {new} new, {gone} no longer", **counts)
         names = {"names": _brief(gone or new, noun)}
@@ -397,7 +393,7 @@ class Rival:
         panel, model = self.made.fit.panel, self.other.fit.model
         means = method_means(model.method, panel.confidence)
         if self.is_weighty:
-            said = [one for one in (self._sure(), *self._swapped()) if one]
+            said = [one for one in (*self._swapped(), self._fallen(), self._sure()) if one]
             rest = [one for one in self.changed if one not in {*self.gone, *self.new}]
             if len(rest) > _MOVED:
                 said.append(phrase("Another {count} change between open and out.", count=f"{len(rest):,}"))
@@ -407,14 +403,14 @@ class Rival:
                 said.append(phrase("By the method that predicts better, {moved}.", moved=moved))
             return *([(said[0], " ".join(said[1:]))] if said else []), self._nearer(means)
         that = phrase("It is {method}", method=self.other.fit.name)
-        if parts := left_out(model.method, self.made.fit.model.method):
-            that, means = phrase("It leaves out {parts}", parts=parts), ""
-        which = (f"{that}:", f"{means}.") if means else (f"{that}.", "")
-        if not self.changed:
-            return (which,)
-        noun = self.made.fit.panel.noun
-        moved = "; ".join(self._moved(lambda labels: together(labels, noun, _NAMED), self.changed))
-        return which, (phrase("By it {moved}.", moved=moved), " ".join(self._swapped()))
+        if parts := _dropped(model.method, self.made.fit.model.method):
+            gone = method_means("+".join(["", *parts]), panel.confidence)
+            that, means = phrase("It leaves out that {means}", means=gone) if gone else that, ""
+        lines = [(f"{that}:", f"{means}.") if means else (f"{that}.", "")]
+        if self.changed:
+            moved = "; ".join(self._moved(lambda labels: together(labels, panel.noun, _NAMED), self.changed))
+            lines.append((phrase("By it {moved}.", moved=moved), ""))
+        return *lines, *(("", swapped) for swapped in self._swapped())
 
     def _moved(self, name: Callable[[Sequence[str]], str], among: Sequence[str]) -> Iterator[str]:
         """Yield who of some has another status, those who are in by one of the two first, as a clause each."""
@@ -433,19 +429,21 @@ class Rival:
             )
 
     def _sure(self) -> str:
-        """Return who is in by both; empty where nobody is in as it is."""
+        """Return who is in by both, where that is to be told from who is in by one alone; empty where nobody is."""
         both = [label for label in self.made.inside if label in self.other.inside]
-        if not self.made.inside or not (self.gone or self.new):
+        if not both or not (self.gone or self.new):
             return ""
-        if not both:
-            told = {"thing": term(self.made.fit.panel.noun), "count": f"{len(self.made.inside):,}"}
-            if len(self.made.inside) == 1:
-                return phrase("No {thing} is in by both methods; {count} is in, but only by the method used.", **told)
-            return phrase("No {thing} is in by both methods; {count} are in, but only by the method used.", **told)
-        noun, said = self.made.fit.panel.noun, []
-        if self.gone and self.new:
-            said.append(phrase("In only by the method used: {names}.", names=together(self.gone, noun, _NAMED)))
-        return " ".join([*said, phrase("In by both methods: {names}.", names=together(both, noun, _NAMED))])
+        return phrase("In by both methods: {names}.", names=together(both, self.made.fit.panel.noun, _NAMED))
+
+    def _fallen(self) -> str:
+        """Return where the one who would be in no longer would stand; empty for several, or the same rank."""
+        then = {one.object: one.place for one in self.other.standings}
+        one = next((one for one in self.made.standings if [one.object] == self.gone), None)
+        if one is None or then[one.object] == one.place:
+            return ""
+        told = {"name": called(one.object, sentence(self.made.fit.panel.noun))}
+        told |= {"before": f"{one.place:,}", "after": f"{then[one.object]:,}"}
+        return phrase("{name} would have rank {after}, not {before}.", **told)
 
     def _swapped(self) -> Iterator[str]:
         """Yield who would stand above the line instead of whom: a rank, not a place, as those may be open."""
@@ -459,21 +457,22 @@ class Rival:
                 yield phrase("{now} would be among the first {places} instead of {before}.", **names)
 
     def _nearer(self, means: str) -> tuple[str, str]:
-        """Return why it is to be believed: by how much it predicts better, and what sets it apart."""
+        """Return which methods these are, by how much the other predicts better, and what sets it apart."""
         far, near = self.errors
-        told = {"other": self.other.fit.name}
-        lead = phrase("That method ({other}) predicts unseen scores better", **told)
+        base, *_refined = self.made.fit.method.split("+")
+        told = {"used": sentence(self.made.fit.name), "other": self.other.fit.name}
+        if self.made.fit.method == base and told["other"].startswith(f"{self.made.fit.name}, "):
+            told["other"] = phrase("the same, {refined}", refined=told["other"].removeprefix(f"{self.made.fit.name}, "))
+        lead = phrase("The method used is {used}; {other}, predicts unseen scores better.", **told)
         if far is not None and near is not None and near < far and number(near, 1) != number(far, 1):
             told |= {"near": number(near, 1), "far": number(far, 1)}
-            lead = phrase(
-                "That method ({other}) predicts unseen scores better, off by {near} points instead of {far}", **told
-            )
-        return f"{lead}.", f"{sentence(means)}." if means else ""
+            lead = phrase("{used}, used here, is off by {far} points from unseen scores; {other}, by {near}.", **told)
+        return lead, phrase("By it {means}.", means=means) if means else ""
 
     @property
     def remedy(self) -> str:
         """What to do."""
-        if not self.changed:
+        if not self.changed and not self.entering:
             return phrase("Nothing hangs on the choice; say in the minutes which one was made.")
         now, then = (
             {name: given for name, given in one.fit.model.asked.items() if one.fit.model is not CWC}
@@ -589,8 +588,7 @@ class Worth:
         if fits and (self.verdict != "misleads" or self.sure > self.others):  # type: ignore[operator]  # both known
             told = {"sure": number(self.sure, digits), "others": number(self.others, digits)}
             return phrase(
-                "Scores given with high confidence are {sure} points from what all others predict, the rest {others} "
-                "(root mean square, all scores counted alike).",
+                "Scores given with high confidence are {sure} points from what all others predict, the rest {others}.",
                 **told,
             )
         if self.verdict == "misleads":

@@ -162,10 +162,10 @@ class Report:
 
     The summaries are those of the command line; None where a part was left out or cannot be had. ``decision`` and
     ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, and ``clear``
-    that nothing is; ``supported`` is the method that the scores support, with the reason, ``rule`` what it was found
-    by, ``is_clear`` whether it clearly predicts better than the one used, ``is_simpler`` whether it is taken for being
-    simpler, and ``asked`` the options that ask for it. ``entered`` is the number of scores with those that are left out
-    until they are checked, ``changes`` what was left out or changed by hand, in sentences.
+    that nothing is, line by line; ``supported`` is the method that the scores support, with the reason, ``rule`` what
+    it was found by, ``is_clear`` whether it clearly predicts better than the one used, ``is_simpler`` whether it is
+    taken for being simpler, and ``asked`` the options that ask for it. ``entered`` is the number of scores with those
+    that are left out until they are checked, ``changes`` what was left out or changed by hand, in sentences.
     """
 
     fit: Fit
@@ -185,7 +185,7 @@ class Report:
     mark: Fingerprint
     pictures: dict[str, charts.Picture] = field(repr=False)
     notes: list[Problem] = field(default_factory=list)
-    clear: str = ""
+    clear: Sequence[str] = ()
     asked: str = ""
     rule: str = ""
     is_clear: bool = True
@@ -349,7 +349,7 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str, alerted: Sequence
     """Return why there is no decision, and what the values say all the same."""
     order = "Within a group the order is the best guess:"
     if any(one.kind == "other_method" for one in alerted):
-        order = "Within a group another method changes the order (see the note), and"
+        order = "Within a group another method changes the order, and"
     labels, estimate, component = fit.values.labels, fit.values.estimate, fit.values.component
     said = [f"No {'ranks' if top is None else 'decision'} can be given. {reason}"]
     groups = int(component.max()) + 1
@@ -543,7 +543,7 @@ def render(
     written = datetime.now(UTC) if made is None else made
     told = None if report.supported is None else report.supported.method
     form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], report.asked)
-    by_hand = " ".join([*report.changes, report.clear])
+    by_hand = [*report.changes, *report.clear]
     title = blocks.values_words(fit, blocks.table_of(fit, rows, verdict), verdict)
     sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, by_hand, title)
     alerted = [label for one in report.alerts for label in one.objects]

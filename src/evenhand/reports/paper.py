@@ -169,7 +169,7 @@ def sheet_of(
     alerts: Sequence[Alert],
     said: Sequence[str],
     form: Form,
-    clear: str = "",
+    clear: Sequence[str] = (),
     title: str = "",
 ) -> Sheet:
     """Return the room that alerts, lists and the form leave for the table, by the lengths of what they say.
@@ -196,7 +196,8 @@ def sheet_of(
     if decision is not None:
         headline = decision.headline(by_method=any(one.doubtful for one in alerts))
         used += 8 + 28 * _lines(headline, _BOLD * 24) + 17 * _lines(decision.meaning(), 12.7)
-        used += 46 + (_lists(decision) if is_long else _names(decision, form)) + 15 * _lines(clear, 11.2)
+        used += 46 + (_lists(decision) if is_long else _names(decision, form))
+        used += 15 * _lines(" ".join(clear), 11.2)
         averages = f"{_BEFORE * ' '}{decision.averages_words()} {marked_words(decision)}"
         used += 15 if is_stopped else 15 * _lines(averages, 11.2)
         used += 24 + 17 * _lines(decision.choice_words(), 12.7) if decision.choice else 0
