@@ -406,7 +406,7 @@ def _drawn(book: Any, chart: Chart, data: Sheet) -> Any:
         drawn.set_y_axis({**amounts, "crossing": "min"})
     else:
         drawn.set_x_axis(amounts)
-        drawn.set_y_axis(named)
+        drawn.set_y_axis({**named, "interval_unit": 1})  # every name
     drawn.set_size({"width": 1060, "height": chart.height})
     drawn.show_blanks_as("gap")
     return drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -199,7 +200,9 @@ def alert_words(alert: Summary) -> str:
     """Return an alert in a line: its headline, its place and its remedy."""
     level = sentence(alert["level"])
     start = alert["headline"] if alert["headline"].startswith(level) else f"{level}: {alert['headline']}"
-    where = f" ({alert['where']})" if alert["where"] else ""
+    places = [] if alert["where"] is None else alert["where"].split(", ")
+    is_said = all(re.search(rf"(?<!\w){re.escape(place)}(?!\w)", start) for place in places)
+    where = "" if is_said else f" ({alert['where']})"
     remedy = sentence(alert["remedy"]).rstrip(".")
     said = f"{start}{where}. {remedy}." if remedy else f"{start}{where}."
     return said.replace("`", "")
@@ -448,7 +451,7 @@ def _charts(
         ]
         largest = max(abs(end) for _, *ends, _ in bars for end in ends if end is not None)
         ends = _around([-largest, largest])
-        height = 130 + 20 * len(bars)
+        height = 160 + 26 * len(bars)
         title = _bars_title(fit, len(bars))
         charts.append(
             Chart(
