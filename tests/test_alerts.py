@@ -25,7 +25,7 @@ from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
 from evenhand.reports import charts
 from evenhand.reports.page import make_report, render
-from evenhand.words import together
+from evenhand.words import number, together
 from panels import Floats, drawn_pairs, noisy_panel
 
 FAULTS = {"mistyped", "far_score", "confidence", "groups", "perfect_agreement", "few_scores", "beyond_scale", "tie"}
@@ -159,19 +159,39 @@ def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
         held = {"in": "in only thanks to", "out": "out only because of"}[status[label]]
         assert f"{label} is {held} {name}." in found.message
     assert len(open_ones) > 1
-    told = re.search(r"Of the (\d+) that are open, (\d+) would cross the line: ([^.]*)\.", found.message)
+    told = re.search(
+        r"Of the (\d+) that are open, without one assessor (.*) would fall below the line and (.*) rise above it\.",
+        found.message,
+    )
     assert told is not None
-    assert (int(told[1]), int(told[2])) == (len(decision.undecided), len(open_ones))
-    crossing = dict(re.findall(r"(\w+) \(without (\w+)\)", told[3]))
-    assert list(crossing) == [one.object for one in decision.standings if one.object in open_ones]
-    assert all(name in open_ones[label] for label, name in crossing.items())
+    assert int(told[1]) == len(decision.undecided)
+    pairs = zip(fit.panel.object_index, fit.panel.assessor_index, strict=True)
+    own = {(fit.panel.objects[at], fit.panel.assessors[who]) for at, who in pairs}
+    theirs = {label: [who for who in names if (label, who) in own] for label, names in open_ones.items()}
+    assert any(len(theirs[label]) < len(names) for label, names in open_ones.items()), "some must hang on strangers"
+    falling, rising = (dict(re.findall(r"(\w+) \((\w+)\)", words)) for words in told.groups()[1:])
+    hanging = [one.object for one in decision.standings if theirs.get(one.object)]
+    assert list(falling) == [label for label in hanging if label in first]
+    assert list(rising) == [label for label in hanging if label not in first]
+    assert all(name in theirs[label] for label, name in (falling | rising).items()), "by somebody who scored it"
 
 
 def test_open_objects_that_hang_on_an_assessor_are_counted_where_their_names_are_long() -> None:
     plain = eh.demo()
     panel = replace(plain, objects=tuple(f"{label}, a comparative history of water works" for label in plain.objects))
     found = only(alerts(eh.calibrate(panel), decided(eh.calibrate(panel), 10)), "hangs_on_assessor")
-    assert "that are open, 6 would cross the line without one of their assessors." in found.message
+    assert "Of the 18 that are open, without one assessor 3 would fall below the line and 3 rise" in found.message
+
+
+def test_whom_it_moves_most_that_far_scores_count_less_is_told_of_those_in_or_open() -> None:
+    fit = eh.refine(eh.demo(), shrink=True, tails="student")
+    decision = decided(fit, 10)
+    assert len(fit.model.outlying), "some score must be far off for this test to say anything"
+    moved = {one.object: sum(part.amount for part in one.parts if part.kind == "noise") for one in eh.explain(fit)}
+    most = max((*decision.inside, *decision.undecided), key=lambda label: abs(moved[label]))
+    place = next(one.place for one in decision.standings if one.object == most)
+    said = f"Counting them less moves {most} most of those in or open, by {number(moved[most], 1, signed=True)} points"
+    assert any(one.startswith(f"{said} (now rank {place},") for one in all_clear([], fit, decision))
 
 
 def test_labels_that_may_be_places_in_a_list_are_told_wherever_alerts_are() -> None:
@@ -213,8 +233,9 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert now.headline(by_method=True) == "3 proposals are in by the method used; 18 compete for the other 7 places"
     assert now.brief(by_method=True) == "3 in by the method used; 18 compete for 7 of 10 places"
     errors = {row.method: row.loo_rmse for row in compared.methods}
-    off = f"used here, is off by {errors[fit.method]:.1f} points from unseen scores; the same, pulled towards the mean"
-    assert f"{off}, by {errors[advised]:.1f}." in found.message
+    off = f"the method used is off by {errors[fit.method]:.1f} points, the other by {errors[advised]:.1f}."
+    assert f"Each score predicted from all others, {off}" in found.message
+    assert "The other is calibration with confidence, pulled towards the mean: values are pulled" in found.message
     by_advice = eh.refine(panel, shrink=True)
     assert not [one for one in alerts(by_advice, other, comparison=compared) if one.kind == "other_method"]
 
@@ -307,7 +328,7 @@ def test_a_method_that_is_preferred_for_being_simpler_is_not_said_to_be_preferre
     assert one.remedy == 'Say in the minutes which method decides. To use the other, leave out `tails="student"`.'
     page = render(make_report(fit, top=10, comparison=compared))
     assert "slightly prefer" not in page
-    assert "A simpler method predicts about as well: the same without heavy tails" in page
+    assert "A simpler method predicts about as well: the same, but scores far from all others pull in full" in page
     assert re.search(r"pulled towards the mean \(simpler", page)
 
 
@@ -373,7 +394,7 @@ def test_the_remedy_for_idle_confidence_is_the_method_that_the_scores_support() 
     assert not advised.model.uses_confidence, "the scores must support another for this test to say anything"
     found = alerts(fit, decided(fit, 10), comparison=compared)
     assert asked_by(advised.model) in only(found, "other_method").remedy
-    assert only(found, "confidence").remedy == f"The method under “{only(found, 'other_method').headline}” ignores it."
+    assert only(found, "confidence").remedy == "The method that the scores prefer ignores declared confidence."
     alone = only(alerts(fit, comparison=compared), "confidence")  # no decision, and so no alert of another method
     assert asked_by(advised.model) in alone.remedy
 

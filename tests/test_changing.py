@@ -214,9 +214,15 @@ def test_the_table_has_a_row_for_every_score() -> None:
 def test_the_finding_is_the_smallest_change_of_a_score_that_turns_something() -> None:
     decision = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10)
     findings = {one.object: one.finding for one in what_would_change_all(decision)}
-    assert findings["P32"] == "One point more from Jansen would give P32 place 10; the status stays open."
+    assert (
+        findings["P32"]
+        == "One point more from Jansen would bring P32 above the line after place 10; the status stays open."
+    )
     assert findings["P05"] == "One point less from Farouk would make P05 open."
-    assert findings["P16"] == "2 points less from Farouk would cost P16 place 10; the status stays open."
+    assert (
+        findings["P16"]
+        == "2 points less from Farouk would bring P16 below the line after place 10; the status stays open."
+    )
 
 
 def test_where_the_same_change_of_any_score_does_the_same_no_assessor_is_named() -> None:

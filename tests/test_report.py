@@ -189,9 +189,9 @@ def test_where_nothing_can_be_ranked_the_reason_comes_first() -> None:
     assert "were found from all scores of a group together" in made.method
     one = make_report(FITS["one assessor"](), top=2, candidates=())
     assert one.decision == [
-        "No decision can be given. Ranks have no uncertainties here: the scores are just enough to fix the values and "
-        "leave nothing over to estimate the noise from (no degrees of freedom): no uncertainties; more assessments or "
-        "declared uncertainties would give them.",
+        "No decision can be given. How sure ranks are cannot be told: the scores are just enough to fix the values and "
+        "leave nothing over to tell how sure those are (no degrees of freedom); more assessments, or declared "
+        "uncertainties, would tell it.",
         "By value alone, and nobody can say how surely, the first 2 are objects 1, 2.",
     ]
     level = eh.calibrate(Panel.from_arrays([0, 1, 2], [0, 0, 0], [50.0, 60.0, 50.0]))
@@ -219,7 +219,7 @@ def test_groups_are_listed_one_after_the_other() -> None:
 def test_sentences_of_a_page_stand_apart_and_methods_are_called_by_words() -> None:
     thin = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 1, 2], [50.0, 61, 42, 55, 60, 71])
     page = render(make_report(eh.calibrate(thin), comparison=False))
-    assert "have read. 2 scores cannot be checked by any other: " in re.sub(r"\s+", " ", page)
+    assert "through others. 2 scores cannot be checked by any other: " in re.sub(r"\s+", " ", page)
     page = render(make_report(eh.calibrate(demo()), candidates=[eh.Refinements(shrink=True)]))
     name = "Calibration with confidence, pulled towards the mean"
     assert "smallest error" not in page, "its lead is too small to count"
@@ -847,6 +847,37 @@ def test_a_click_on_a_heading_sorts_the_whole_table(tmp_path: Path) -> None:
         assert page.locator("#ranks tbody th:visible").all_inner_texts() == ["P28"]
 
 
+@pytest.mark.slow
+def test_a_sorted_table_is_put_back_and_the_line_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    eh.report(eh.calibrate(eh.simulate_panel(100, 15, 3, seed=2).panel), path, top=30, comparison=False)
+    with open_browser() as context:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        rows, line = page.locator("#ranks tbody tr:visible"), page.locator("#ranks .cutline")
+        before = rows.all_inner_texts()
+        page.click("#ranks thead th.c button")
+        chances = page.locator("#ranks tbody td.c .pc").all_inner_texts()
+        assert {">99%", "<1%", "1%"} <= set(chances)
+        surer = [">99%", *(f"{share}%" for share in range(99, 0, -1)), "<1%"]
+        assert chances == sorted(chances, key=surer.index)
+        assert not line.is_visible()
+        assert page.locator(".find button[aria-pressed=true]").inner_text() == "All 100"
+        page.click(".find button[data-status='']")
+        assert rows.all_inner_texts() == before
+        assert line.is_visible()
+        page.click("#ranks thead th.v button")
+        page.click("#ranks thead th:first-child button")
+        assert line.is_visible()
+        ranks = page.locator("#ranks tbody tr[data-status] td:first-child").all_inner_texts()
+        assert list(map(int, ranks)) == list(range(1, 101))
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("#ranks th button").count() == 0
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        page.click("#ranks thead th.v button")
+        assert not line.is_visible()
+
+
 def named(objects: int, name: str = "The proposal of a long name") -> Panel:
     """Return a panel of two assessors in which values fall from the first object to the last."""
     at = np.arange(objects)
@@ -1057,6 +1088,10 @@ def test_a_search_and_a_filter_leave_only_what_they_say(width: int, tmp_path: Pa
         page.fill("#ranks .find input", "P39")
         shown = page.locator("#ranks tr[data-status]:visible th.o")
         assert shown.all_inner_texts() == ["P39"]
+        page.fill("#ranks .find input", "")
+        page.click("#ranks .find button[data-status=in]")
+        page.fill("#ranks .find input", "P39")
+        assert shown.all_inner_texts() == ["P39"], "what a filter leaves out is found all the same"
 
 
 def test_the_outermost_assessor_who_is_clearly_strict_is_named_whoever_lies_further_out() -> None:

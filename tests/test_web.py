@@ -710,7 +710,10 @@ def steps_of(page: Any) -> str:
 def test_the_next_steps_stand_under_the_headline_until_they_are_done(chair: Any, demo: int) -> None:
     page = seen(chair, f"/panels/{demo}/")
     assert steps_of(page) == "Next: 1 settle the method, 2 look at P23 and P39, 3 record the choice"
-    assert "By the method used 7 places are left (by the other, all 10): whom does the panel choose?" in text(page)
+    assert (
+        "The scores leave 7 places open: whom does the panel choose? By the method used; by the other, all 10"
+        in text(page)
+    )
     raw = page.content.decode()
     places = re.findall(r'href="#([\w-]+)"', raw.partition('<p class="next">')[2].partition("</p>")[0])
     assert places == ["check-other_method", "choice"]
@@ -740,7 +743,7 @@ def test_another_method_at_a_click_is_said_with_who_is_no_longer_in_and_undone_s
     assert Panel.objects.get(pk=demo).choices == {"places": 10}
     record = text(chair.get(f"/panels/{demo}/record"))
     assert record.count("Method set to calibration with confidence") == 2
-    why = "is off by 10.1 points from unseen scores; the same, pulled towards the mean, by 9.2."
+    why = "the method used is off by 10.1 points, the other by 9.2."
     assert record.count(why) == 1, (
         "why the advice was followed stands in the record; that it was undone needs no reason"
     )
@@ -1228,7 +1231,7 @@ def test_the_help_says_of_each_method_whether_standards_are_taken_out(chair: Any
         "Calibration without confidence Each assessor’s standard is taken out; all scores count alike.",
         "Confidence-weighted averaging Standards are not taken out; surer scores count more.",
         "Simple averaging Standards are not taken out; all scores count alike.",
-        "Their scores do not rise clearly enough with what the others say of the same work",
+        "Too few scores, or too weak agreement with the others, to tell.",
         "Outlying scores count less, thin evidence too (heavy tails) Scores far from all others pull less.",
         "Marks are grades, not points (ordered categories) Only the order of marks counts",
         "Some assessors scatter more (calibrated confidences)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,7 @@ from evenhand.words import (
     called_some,
     count_of,
     decimals,
+    listed,
     lowered,
     name_some,
     number,
@@ -156,6 +158,11 @@ class Alert:
     instead: Decision | None = field(default=None, repr=False, compare=False)
 
     @property
+    def advice(self) -> str:
+        """What to do, without what is typed."""
+        return " ".join(one for one in re.split(r"(?<=\.) ", self.remedy) if "`" not in one)
+
+    @property
     def message(self) -> str:
         """All that is said, in a paragraph."""
         return " ".join([f"{self.headline}.", *self._cases()])
@@ -266,9 +273,12 @@ def all_clear(
     outlying = [_outlying(fit, at, decision) for at in fit.model.outlying.tolist()]
     said = [_nothing_found([*found, *outlying], decision, bool(deletions) and looked[0][0])]
     if outlying:
-        said.append(phrase("Scores further off than noise explains count less: {scores}.", scores=_clauses(outlying)))
+        told = {"count": f"{len(outlying):,}", "scores": _clauses(outlying)}
+        several = phrase("{count} scores are so far off that they count less: {scores}.", **told)
+        one = phrase("One score is so far off that it counts less: {scores}.", **told)
+        said += [one if len(outlying) == 1 else several, _most_moved(fit, decision)]
     if decision is not None and deletions:
-        said.append(_open_crossing(decision, deletions))
+        said.append(_open_crossing(decision, _crossings(decision, deletions)))
     said.append(_named_notes(found))
     if things:
         said.append(phrase("Looked at: {things}.", things="; ".join(things)))
@@ -296,6 +306,26 @@ def _outlying(fit: Fit, at: int, decision: Decision | None) -> str:
     if panel.rows is None:
         return said
     return phrase("{score}, row {row} of the file", score=said, row=f"{panel.rows[at]:,}")
+
+
+def _most_moved(fit: Fit, decision: Decision | None) -> str:
+    """Return whom it moves most of those who are in or open that scores far off count less; empty for nobody."""
+    from evenhand.answers.explain import explain
+
+    if decision is None or fit.panel.n_assessments > LARGEST:
+        return ""
+    by = {one.object: sum(part.amount for part in one.parts if part.kind == "noise") for one in explain(fit)}
+    shown = [one for one in decision.standings if one.status != "out" and by[one.object]]
+    if not shown:
+        return ""
+    most = max(shown, key=lambda one: abs(by[one.object]))
+    return phrase(
+        "Counting them less moves {object} most of those in or open, by {points} points (now rank {rank}, {status}).",
+        object=called(most.object, fit.panel.noun),
+        points=number(by[most.object], decimals(float(np.ptp(fit.panel.score))), signed=True),
+        rank=f"{most.place:,}",
+        status=status_word(most.status or "undecided"),
+    )
 
 
 def _nothing_found(found: Sequence[object], decision: Decision | None, each: bool) -> str:
@@ -672,29 +702,23 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         from evenhand.answers.influence import without_assessors
 
         deletions = without_assessors(fit, top=decision.places)
-    status = dict(zip(fit.values.labels, decision.status, strict=True))
-    held: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for one in deletions:
-        for label, place in one.crossing:
-            if status[label] != "undecided":
-                held[label].append((one.assessor, place))
-    found = [standing for standing in decision.standings if standing.object in held]
+    held = _crossings(decision, deletions)
+    found = [one for one in decision.standings if one.object in held and one.status != "undecided"]
     if not found:
         return
-    decisive = [_decisive(one, held[one.object]) for one in found]
     surprise = _surprise(fit) if len(found) <= _LINES and panel.n_assessments <= LARGEST else None
-    lines = [_hanging_line(decision, one, held[one.object], surprise) for one in found[:_LINES]]
+    lines = [_hanging_line(decision, one, *held[one.object], surprise) for one in found[:_LINES]]
     if len(found) > _LINES:
         inside, outside = ([one for one in found if one.status == which] for which in ("in", "out"))
         lines = [
-            (word, f"{name_some([_held(one, held, panel.noun) for one in some], 6)}.")
+            (word, f"{name_some([_held(one, *held[one.object], panel.noun) for one in some], 6)}.")
             for word, some in (
                 (phrase("In only thanks to one assessor:"), inside),
                 (phrase("Out only because of one assessor:"), outside),
             )
             if some
         ]
-    if further := _open_crossing(decision, deletions):
+    if further := _open_crossing(decision, held):
         lines.append(("", further))
     yield Alert(
         "check",
@@ -708,47 +732,64 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         "`evenhand next FILE` lists the further scores that help most, and with "
         f"`{argument('top', decision.places)}` those that help most at the line.",
         objects=tuple(one.object for one in found),
-        assessors=tuple(who for who, _place in decisive),
-        reasons=tuple(_hangs(one, who, panel.noun) for one, (who, _place) in zip(found, decisive, strict=True)),
+        assessors=tuple(held[one.object][0] for one in found),
+        reasons=tuple(_hangs(one, held[one.object][0], panel.noun) for one in found),
     )
 
 
-def _open_crossing(decision: Decision, deletions: Sequence[WithoutAssessor]) -> str:
-    """Return who of those who are open would cross the line without one assessor; empty for none.
+def _crossings(decision: Decision, deletions: Sequence[WithoutAssessor]) -> dict[str, tuple[str, int]]:
+    """Return for each object that would cross the line without one assessor the decisive one, and its place then.
 
-    By name where that is short.
+    That is the one without whom it moves furthest, of its own assessors if any of these will do. Of those who are open
+    only such are told: others would move them by moving their neighbours.
     """
+    panel, found = decision.fit.panel, {}
+    pairs = np.unique(np.stack([panel.object_index, panel.assessor_index]), axis=1).tolist()
+    own = {(panel.objects[at], panel.assessors[who]) for at, who in zip(*pairs, strict=True)}
     held: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for one in deletions:
         for label, place in one.crossing:
             held[label].append((one.assessor, place))
+    for standing in (one for one in decision.standings if one.object in held):
+        label, before = standing.object, standing.place
+        best = max(held[label], key=lambda one: ((label, one[0]) in own, abs(one[1] - before)))  # at once
+        if standing.status != "undecided" or (label, best[0]) in own:
+            found[label] = best
+    return found
+
+
+def _open_crossing(decision: Decision, held: Mapping[str, tuple[str, int]]) -> str:
+    """Return who of those who are open would cross the line without one of their assessors; empty for none.
+
+    By name where that is short.
+    """
     noun = decision.fit.panel.noun
     found = [one for one in decision.standings if one.status == "undecided" and one.object in held]
-    names = [
-        phrase(
-            "{object} (without {who})",
-            object=called(one.object, noun),
-            who=called(_decisive(one, held[one.object])[0], "assessor"),
-        )
-        for one in found
-    ]
-    told = {"open": f"{len(decision.undecided):,}", "count": f"{len(found):,}", "names": ", ".join(names)}
     if not found:
         return ""
-    if len(found) == 1:
-        return phrase("Of the {open} that are open, one would cross the line: {names}.", **told)
-    if len(found) <= _CROSSING and len(told["names"]) <= _CROSSING_LONG:
-        return phrase("Of the {open} that are open, {count} would cross the line: {names}.", **told)
-    return phrase("Of the {open} that are open, {count} would cross the line without one of their assessors.", **told)
+    above, below = (
+        [
+            f"{called(one.object, noun)} ({called(held[one.object][0], 'assessor')})"
+            for one in found
+            if (one.place <= decision.places) == is_above
+        ]
+        for is_above in (True, False)
+    )
+    is_short = len(found) <= _CROSSING and sum(map(len, above + below)) <= _CROSSING_LONG
+    fallen, risen = (listed(some) if is_short else f"{len(some):,}" for some in (above, below))
+    told = {"open": f"{len(decision.undecided):,}", "fallen": fallen, "risen": risen}
+    if not below:
+        return phrase("Of the {open} that are open, without one assessor {fallen} would fall below the line.", **told)
+    if not above:
+        return phrase("Of the {open} that are open, without one assessor {risen} would rise above the line.", **told)
+    return phrase(
+        "Of the {open} that are open, without one assessor {fallen} would fall below the line and {risen} rise above "
+        "it.",
+        **told,
+    )
 
 
-def _decisive(standing: Standing, held: Sequence[tuple[str, int]]) -> tuple[str, int]:
-    """Return the assessor without whom an object moves furthest, and its place then."""
-    return max(held, key=lambda one: abs(one[1] - standing.place))
-
-
-def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: str) -> str:
-    who, place = _decisive(one, held[one.object])
+def _held(one: Standing, who: str, place: int, noun: str) -> str:
     told = {"object": called(one.object, noun), "rank": f"{place:,}", "who": called(who, "assessor")}
     return phrase("{object} (rank {rank} without {who})", **told)
 
@@ -762,18 +803,16 @@ def _hangs(one: Standing, who: str, noun: str) -> str:
 
 
 def _hanging_line(
-    decision: Decision, standing: Standing, held: Sequence[tuple[str, int]], surprise: Floats | None
+    decision: Decision, standing: Standing, who: str, place: int, surprise: Floats | None
 ) -> tuple[str, str]:
-    who, place = _decisive(standing, held)
     fit, panel = decision.fit, decision.fit.panel
     assessor = panel.assessors.index(who)
     told = {"who": called(who, "assessor"), "before": f"{standing.place:,}", "after": f"{place:,}"}
     told["then"] = _would_be(decision, standing, assessor)
     said = phrase("Without the scores of {who} it {then}, at rank {after} instead of {before}.", **told)
-    at = int(
-        np.argmax((panel.object_index == fit.values.index_of(standing.object)) & (panel.assessor_index == assessor))
-    )
-    if surprise is not None and surprise[at] < _ODD:
+    own = (panel.object_index == fit.values.index_of(standing.object)) & (panel.assessor_index == assessor)
+    at = int(np.argmax(own))
+    if own.any() and surprise is not None and surprise[at] < _ODD:
         error = _error(fit, at)
         told["score"], told["points"] = _written(panel, panel.score[at]), number(abs(error), 1, in_sentence=True)
         odd = phrase("The {score} from {who} is {points} points below what all other scores predict", **told)
@@ -975,7 +1014,7 @@ def _uncounted(fit: Fit, comparison: Comparison, said: Alert | None) -> str:
     if other is None or other.model.uses_confidence:
         return phrase("Let it count for nothing: `{option}`.", option=argument("power", 0))
     if said is not None:
-        return phrase("The method under “{headline}” ignores it.", headline=said.headline)
+        return phrase("The method that the scores prefer ignores declared confidence.")
     return phrase(
         "Let it count for nothing: `{option}`, the method that the scores support.", option=asked_by(other.model)
     )

@@ -243,24 +243,32 @@ def _became(status: str, told: Mapping[str, object]) -> str:
 
 
 def _gained(status: str, stays: bool, told: Mapping[str, object]) -> str:
-    """Return a sentence for a score that gives a place by value."""
+    """Return a sentence for a score that gives a rank above the line."""
     if stays:
         return phrase(
-            "{points} would give {object} place {place}; the status stays {status}.", **told, status=status_word(status)
+            "{points} would bring {object} above the line after place {place}; the status stays {status}.",
+            **told,
+            status=status_word(status),
         )
     return phrase(
-        "{points} would give {object} place {place}; the status becomes {status}.", **told, status=status_word(status)
+        "{points} would bring {object} above the line after place {place}; the status becomes {status}.",
+        **told,
+        status=status_word(status),
     )
 
 
 def _lost(status: str, stays: bool, told: Mapping[str, object]) -> str:
-    """Return a sentence for a score that costs a place by value."""
+    """Return a sentence for a score that costs a rank above the line."""
     if stays:
         return phrase(
-            "{points} would cost {object} place {place}; the status stays {status}.", **told, status=status_word(status)
+            "{points} would bring {object} below the line after place {place}; the status stays {status}.",
+            **told,
+            status=status_word(status),
         )
     return phrase(
-        "{points} would cost {object} place {place}; the status becomes {status}.", **told, status=status_word(status)
+        "{points} would bring {object} below the line after place {place}; the status becomes {status}.",
+        **told,
+        status=status_word(status),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from evenhand import frames
+from evenhand import frames, words
 from evenhand.answers.parts import Parts, between, chance, credible_rows, luck, shrunk_fit, shrunk_node
 from evenhand.answers.verdicts import AssessorFit, assess_assessors, assessor_columns
 from evenhand.compiled import Floats, sum_by
@@ -20,7 +20,7 @@ from evenhand.models.effects import Table
 from evenhand.models.fit import Fit
 from evenhand.panel.graph import find_components
 from evenhand.panel.panel import Panel
-from evenhand.words import called_some, count_of, lowered, number, phrase, sentence, term
+from evenhand.words import called_some, count_of, listed, lowered, number, phrase, sentence, term
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -151,7 +151,7 @@ class Reliability(frames.Shown):
         if self._is_vague:  # no advice rests on scores that cannot tell
             return phrase("Of the differences between plain averages, {parts}.", parts=parts)
         return phrase(
-            "Of the differences between plain averages, {parts}: {advice}.", parts=parts, advice=self._advice()
+            "Of the differences between plain averages, {parts}. {advice}.", parts=parts, advice=self._advice()
         )
 
     @property
@@ -168,16 +168,17 @@ class Reliability(frames.Shown):
                 if not self._is_complete:  # else there was none
                     found.append(phrase("less than 1% is the luck of who read what"))
                 continue
+            told = words.chance(share / 100)  # never all or nothing
             if name == "value":
-                found.append(phrase("{share}% is value", share=share))
+                found.append(phrase("{share} is what the work is worth", share=told))
             elif name == "bias" and ends:
-                found.append(phrase("{share}% is the luck of who read what (interval {ends})", share=share, ends=ends))
+                found.append(phrase("{share} is the luck of who read what (interval {ends})", share=told, ends=ends))
             elif name == "bias":
-                found.append(phrase("{share}% is the luck of who read what", share=share))
+                found.append(phrase("{share} is the luck of who read what", share=told))
             elif has_bias:
-                found.append(phrase("{share}% is noise", share=share))
+                found.append(phrase("{share} is noise", share=told))
             else:
-                found.append(phrase("{share}% is noise or the luck of who read it", share=share))
+                found.append(phrase("{share} is noise or the luck of who read it", share=told))
         return found
 
     def _range(self, row: int) -> str:
@@ -215,16 +216,18 @@ class Reliability(frames.Shown):
             CALIBRATED: phrase("{number} of calibrated values"),
             SHRUNK: phrase("{number} of values pulled towards the mean"),
         }
-        ends = phrase(" and ").join(of[name].format(number=number(self._now[name])) for name in self._shown)
+        ends = listed([of[name].format(number=number(self._now[name])) for name in self._shown])
         gain = after - before
         if self._is_even:
-            return phrase("calibrating makes no difference to the ranking (reliability {ends})", ends=ends)
+            return phrase("Calibrating makes no difference to the ranking: reliability is {ends}", ends=ends)
         if gain >= _WORTH:
-            return phrase("calibrating is worth while (reliability {ends})", ends=ends)
+            return phrase("Calibrating is worth while: reliability, 1 at best, is {ends}", ends=ends)
         if gain > _WORSE:
-            return phrase("calibrating makes little difference on the whole (reliability {ends})", ends=ends)
+            return phrase(
+                "Calibrating makes little difference on the whole: reliability, 1 at best, is {ends}", ends=ends
+            )
         return phrase(
-            "averages are better than calibration that does not pull values towards the mean (reliability {ends})",
+            "Averages are better than calibration that does not pull values towards the mean: reliability is {ends}",
             ends=ends,
         )
 
@@ -250,8 +253,8 @@ class Reliability(frames.Shown):
             (first, count), *others = ways.items()
             said.append(
                 phrase(
-                    "Each {thing} has {now}. For a dependable order (reliability {target}), {values} would need "
-                    "{scores} per {thing}{others}.",
+                    "Each {thing} has {now}. For a reliability of {target}, {values} would need {scores} per "
+                    "{thing}{others}.",
                     target=f"{TARGET:g}",
                     values=of[first],
                     scores=count_of(count, "score"),

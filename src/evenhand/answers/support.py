@@ -14,7 +14,7 @@ from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
 from evenhand.look import status_word
 from evenhand.models.additive import CWC
 from evenhand.models.average import SA
-from evenhand.models.fit import METHOD_NAMES, REFINEMENT_NAMES, Fit, Model
+from evenhand.models.fit import METHOD_NAMES, Fit, Model
 from evenhand.words import argument, called, count_of, listed, lowered, number, phrase, sentence, together
 
 if TYPE_CHECKING:
@@ -48,9 +48,6 @@ _MOVED: Final = 4
 
 _FIRST: Final = 3
 """Objects that a headline names of those who come, or go, where these are many."""
-
-_NO_NOUNS: Final = ("shrunk", "power")
-"""Refinements whose names say what is done, so that nothing can be without them."""
 
 _FEW: Final = 0.25
 """If the method that the scores support gives fewer of the places than this to others, and not two, a note says so."""
@@ -231,22 +228,26 @@ def method_means(method: str, confidence: str) -> str:
     return "; ".join(means[one] for one in method.split("+") if means.get(one))
 
 
-def left_out(method: str, used: str) -> str:
-    """Return what a method leaves out of the one used; empty where it differs in another way.
+def method_lacks(method: str, used: str) -> str:
+    """Return what a method does without that is in the one used, in plain words; empty where it differs otherwise.
 
     Examples
     --------
-    >>> left_out("cwc+shrunk", "cwc+shrunk+student"), left_out("iba+shrunk", "cwc+shrunk")
-    ('heavy tails', '')
+    >>> method_lacks("cwc+shrunk", "cwc+shrunk+student"), method_lacks("iba+shrunk", "cwc+shrunk")
+    ('scores far from all others pull in full', '')
     """
-    return listed([phrase(REFINEMENT_NAMES[one]) for one in _dropped(method, used)])
-
-
-def _dropped(method: str, used: str) -> list[str]:
-    """Return the refinements of the method used that another does without; none where it differs in another way."""
+    lacks = {
+        "shrunk": phrase("values are not pulled towards the mean"),
+        "scaled": phrase("all assessors are taken to spread marks alike"),
+        "confidences": phrase("all assessors’ scores are taken to scatter alike"),
+        "power": phrase("confidence counts as declared"),
+        "student": phrase("scores far from all others pull in full"),
+    }
     (base, *kept), (own, *parts) = method.split("+"), used.split("+")
-    gone = [one for one in parts if one not in kept and one not in _NO_NOUNS]
-    return gone if base == own and len(kept) + len(gone) == len(parts) and set(kept) <= set(parts) else []
+    gone = [one for one in parts if one not in kept]
+    if base != own or len(kept) + len(gone) != len(parts) or not set(gone) <= set(lacks):
+        return ""
+    return listed([lacks[one] for one in gone])
 
 
 def values_mean(fit: Fit) -> str:
@@ -396,16 +397,15 @@ class Rival:
             said = [one for one in (*self._swapped(), self._fallen(), self._sure()) if one]
             rest = [one for one in self.changed if one not in {*self.gone, *self.new}]
             if len(rest) > _MOVED:
-                said.append(phrase("Another {count} change between open and out.", count=f"{len(rest):,}"))
+                said.append(phrase("In all {count} change between open and out.", count=f"{len(rest):,}"))
             elif rest:
                 noun = panel.noun
                 moved = "; ".join(self._moved(lambda labels: together(labels, noun, _NAMED), rest))
                 said.append(phrase("By the method that predicts better, {moved}.", moved=moved))
             return *([(said[0], " ".join(said[1:]))] if said else []), self._nearer(means)
         that = phrase("It is {method}", method=self.other.fit.name)
-        if parts := _dropped(model.method, self.made.fit.model.method):
-            gone = method_means("+".join(["", *parts]), panel.confidence)
-            that, means = phrase("It leaves out that {means}", means=gone) if gone else that, ""
+        if lacks := method_lacks(model.method, self.made.fit.model.method):
+            that, means = phrase("In it {means}", means=lacks), ""
         lines = [(f"{that}:", f"{means}.") if means else (f"{that}.", "")]
         if self.changed:
             moved = "; ".join(self._moved(lambda labels: together(labels, panel.noun, _NAMED), self.changed))
@@ -457,17 +457,17 @@ class Rival:
                 yield phrase("{now} would be among the first {places} instead of {before}.", **names)
 
     def _nearer(self, means: str) -> tuple[str, str]:
-        """Return which methods these are, by how much the other predicts better, and what sets it apart."""
+        """Return by how much the other method predicts better, which it is, and what sets it apart."""
         far, near = self.errors
-        base, *_refined = self.made.fit.method.split("+")
-        told = {"used": sentence(self.made.fit.name), "other": self.other.fit.name}
-        if self.made.fit.method == base and told["other"].startswith(f"{self.made.fit.name}, "):
-            told["other"] = phrase("the same, {refined}", refined=told["other"].removeprefix(f"{self.made.fit.name}, "))
-        lead = phrase("The method used is {used}; {other}, predicts unseen scores better.", **told)
+        lead = phrase("The other method predicts hidden scores better than the one used.")
         if far is not None and near is not None and near < far and number(near, 1) != number(far, 1):
-            told |= {"near": number(near, 1), "far": number(far, 1)}
-            lead = phrase("{used}, used here, is off by {far} points from unseen scores; {other}, by {near}.", **told)
-        return lead, phrase("By it {means}.", means=means) if means else ""
+            lead = phrase(
+                "Each score predicted from all others, the method used is off by {far} points, the other by {near}.",
+                far=number(far, 1),
+                near=number(near, 1),
+            )
+        other = phrase("The other is {method}", method=self.other.fit.name)
+        return lead, f"{other}: {means}." if means else f"{other}."
 
     @property
     def remedy(self) -> str:

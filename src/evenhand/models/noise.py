@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem, too_extreme
-from evenhand.words import count_of
+from evenhand.words import count_of, phrase
 
 NoiseKind = Literal["estimated", "declared"]
 
@@ -177,14 +177,14 @@ class EstimatedNoise:
     def reason(self) -> str | None:
         """Why variances or intervals cannot be had."""
         if self.nu <= 0:
-            return (
-                "the scores are just enough to fix the values and leave nothing over to estimate the noise from "
-                "(no degrees of freedom): no uncertainties; more assessments or declared uncertainties would give them"
+            return phrase(
+                "the scores are just enough to fix the values and leave nothing over to tell how sure those are "
+                "(no degrees of freedom); more assessments, or declared uncertainties, would tell it"
             )
         if not self._is_told:
-            return (
+            return phrase(
                 "the scores agree perfectly with values and biases, and lie on no grid that would tell how finely "
-                "they were recorded, so that nothing tells the noise: no uncertainties; declared ones would give them"
+                "they were recorded, so that nothing tells how sure they are; declared uncertainties would tell it"
             )
         if self.nu <= 2:
             return (

@@ -502,8 +502,8 @@ class Collector:
 
         def no_number(row: int) -> str:
             return remark(
-                "the score {cell} is not a number: correct it, or leave the cell empty (or give {missing}) if it was "
-                "not assessed.",
+                "the score {cell} is not a number: correct it, or leave the cell empty if it was not assessed "
+                "({missing} names words for that).",
                 cell=quote(column[row]),
                 missing=argument("missing"),
             )

@@ -140,6 +140,11 @@ class Table:
         return all(one.rank_lower is not None for part in self.parts for rows in part for one in rows.rows)
 
     @cached_property
+    def has_intervals(self) -> bool:
+        """Whether anything tells how sure values are."""
+        return any(one.lower is not None for part in self.parts for rows in part for one in rows.rows)
+
+    @cached_property
     def has_names(self) -> bool:
         """Whether labels are so long that a narrow column would cut them."""
         return any(len(one.object) > _SHORT for part in self.parts for rows in part for one in rows.rows)

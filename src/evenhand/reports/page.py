@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -34,11 +35,11 @@ from evenhand.answers.support import (
     asked_by,
     is_clearly_better,
     is_simpler,
-    left_out,
+    method_lacks,
     rule,
     supported,
 )
-from evenhand.answers.verdicts import READ_AS
+from evenhand.answers.verdicts import READ_AS, SHOWN
 from evenhand.compiled import one_thread, own_directory
 from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option
 from evenhand.models.average import SA
@@ -66,6 +67,7 @@ from evenhand.words import (
     chance,
     count_of,
     is_or_are,
+    listed,
     lowered,
     more_of,
     name_some,
@@ -562,7 +564,7 @@ def render(
         fit=fit,
         method_name=lambda name: method_name(name, confidence=fit.panel.confidence).replace("'", "’"),
         supported_method=told,
-        simpler_words=f"the same without {parts}" if (parts := left_out(told or "", fit.method)) else "",
+        simpler_words=f"the same, but {lacks}" if (lacks := method_lacks(told or "", fit.method)) else "",
         rows=ROWS,
         anchors={one.standing.object: f"#o{at}" for at, one in enumerate(laid_out["objects"])},
         stops=stops,
@@ -590,6 +592,7 @@ def render(
         unchecked_words=_unchecked(report.check["bridges"], fit.panel.noun),
         lead=lead,
         fits_in=_generous_first(report.reliability, [one.assessor for one in laid_out["assessors"]]),
+        rises=_rises(report.reliability),
         form=form,
         blank_form=Form(),
         shares=shares(verdict, form),
@@ -603,7 +606,7 @@ def render(
         methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
         verdicts=READ_AS,
-        reach=_reach(rows),
+        reaches=_reaches(rows, laid_out["table"].digits),
         is_weighted=_is_weighted(fit),
         noise_of=(_NOISE_OF.get(fit.panel.confidence, "") if _is_weighted(fit) else "") + _width_words(fit),
         typical_sds=_typical_sds(fit),
@@ -714,10 +717,26 @@ def _generous_first(reliability: Summary | None, order: Sequence[str]) -> list[S
     return sorted(rows, key=lambda row: place.get(row["assessor"], len(order)))
 
 
-def _reach(rows: Sequence[Standing]) -> float | None:
-    """Return half the width of the interval of a typical value: their median; None where there are none."""
-    found = [(one.upper - one.lower) / 2 for one in rows if one.lower is not None and one.upper is not None]
-    return float(np.median(found)) if found else None
+def _rises(reliability: Summary | None) -> dict[str, str]:
+    """Return between what ends the rise of each assessor's scores lies, where that can be told."""
+    found = {}
+    for one in () if reliability is None else reliability["assessors"]:
+        if one["slope"] is not None and one["slope_z"]:
+            sd = (one["slope"] - 1) / one["slope_z"]
+            found[one["assessor"]] = f"{number(one['slope'] - SHOWN * sd)} to {number(one['slope'] + SHOWN * sd)}"
+    return found
+
+
+def _reaches(rows: Sequence[Standing], digits: int) -> str:
+    """Return half the width of the interval of a typical value, the median, for each group; empty for none."""
+    widths: dict[int, list[float]] = defaultdict(list)
+    for one in rows:
+        if one.lower is not None and one.upper is not None:
+            widths[one.group].append((one.upper - one.lower) / 2)
+    reach = {group: number(float(np.median(found)), digits) for group, found in sorted(widths.items())}
+    if len(set(reach.values())) < 2:
+        return next(iter(reach.values()), "")
+    return listed([f"{width} (group {group + 1})" for group, width in reach.items()])
 
 
 def _is_weighted(fit: Fit) -> bool:
@@ -820,8 +839,8 @@ def halves(label: str) -> tuple[str, str]:
     >>> halves("A long title of a proposal 17"), halves("P17")
     (('A long title of ', 'a proposal 17'), ('P17', ''))
     """
-    if len(label) <= _CUT:
-        return label, ""
+    if len(label) <= _CUT or any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in label):
+        return label, ""  # two pieces of a name that is read from the right would change places
     at = label.find(" ", len(label) - 2 * _END, -1) + 1  # best between words, the space before
     at = at or len(label) - _END
     while at < len(label) and (unicodedata.category(label[at])[0] in "MC" or label[at - 1] == "\u200d"):

@@ -147,12 +147,12 @@ class Answer:
         """Return the checks that are open: nobody has said why they stand as they are."""
         return [one for one in self.alerts if one.level == "check" and self.mark_of(one) not in stands]
 
-    def known(self, stands: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the list of panels shows of it; of checks, those that are open."""
+    def known(self, stands: Mapping[str, str], *, unread: int = 0) -> dict[str, Any]:
+        """Return what the list of panels shows of it; of checks, those that are open, and cells that are not read."""
         panel, made = self.fit.panel, self.decision
         counts = None if made is None or self.stops else [len(made.inside), len(made.undecided), len(made.outside)]
         checks = self.checks(stands)
-        level = "stop" if self.stops else "check" if checks else ""
+        level = "stop" if self.stops else "check" if checks or unread else ""
         return {"objects": panel.n_objects, "assessors": panel.n_assessors, "noun": panel.noun} | {
             "counts": counts,
             "alert": level,

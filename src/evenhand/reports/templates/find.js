@@ -17,9 +17,10 @@ function finding() {
     const is_all = !typed && !wanted;
     const exact = rows.filter((row) => text && ids.get(row) === text);
     let count = 0;
+    const fits = (row) => exact.length ? exact.includes(row) : names.get(row).includes(text) || names.get(row).includes(typed);
+    if (typed && wanted && !rows.some((row) => row.dataset.status === wanted && fits(row))) { wanted = "all"; }
     rows.forEach(function (row) {
-      const name = names.get(row);
-      row.hidden = !((!wanted || wanted === "all" || row.dataset.status === wanted) && (exact.length ? exact.includes(row) : name.includes(text) || name.includes(typed)));
+      row.hidden = !((!wanted || wanted === "all" || row.dataset.status === wanted) && fits(row));
       count += !row.hidden;
     });
     const shown = rows.filter((row) => !row.hidden);
@@ -42,6 +43,16 @@ function finding() {
     buttons.forEach(function (one) { one.setAttribute("aria-pressed", String(one.dataset.status === (wanted || (typed ? "all" : "")))); });
   };
   find.addEventListener("input", show);
-  buttons.forEach(function (one) { one.addEventListener("click", function () { wanted = one.dataset.status; show(); }); });
+  buttons.forEach(function (one) {
+    one.addEventListener("click", function () {
+      wanted = one.dataset.status;
+      if (!wanted) { ranks.dispatchEvent(new Event("restore")); }
+      show();
+    });
+  });
+  ranks.addEventListener("sorted", function () {
+    wanted = wanted || "all";
+    show();
+  });
   show();
 }

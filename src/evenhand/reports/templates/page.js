@@ -21,9 +21,28 @@
   window.addEventListener("hashchange", reveal);
   reveal();
   finding();
-  const number = (text) => { const found = text.replace(/\u2212/g, "-").replace(/[,\s%<>]/g, "").match(/^[+-]?[\d.]+/); return found ? Number(found[0]) : null; };
+  const number = function (text) {  // more than 99 is more than 99, less than 1 is less than 1
+    const found = text.replace(/\u2212/g, "-").replace(/[,\s%<>]/g, "").match(/^[+-]?[\d.]+/);
+    return found ? Number(found[0]) + (text.startsWith(">") - text.startsWith("<")) / 2 : null;
+  };
   all("table.sortable:not(.unheaded)").forEach(function (table) {
-    const further = table.closest("#ranks") ? all("#ranks table.unheaded") : [];
+    const ranks = table.closest("#ranks"), body = table.tBodies[0];
+    const homes = (ranks ? all("#ranks .ranks tbody tr") : Array.from(body.rows)).map((row) => [row, row.parentNode]);
+    const laid = function (head, order) {  // rows in one table, or where they were
+      all("th[aria-sort]", table).forEach((one) => one.removeAttribute("aria-sort"));
+      if (head) { head.setAttribute("aria-sort", order); }
+      if (!ranks) { return; }
+      const is_sorted = homes.some(([row, home]) => row.parentNode !== home);
+      all(".fold", ranks).forEach((one) => { one.hidden = is_sorted; });
+      all(".cutline", ranks).forEach((one) => { one.hidden = is_sorted; });
+      if (head) { ranks.dispatchEvent(new Event("sorted")); }
+    };
+    if (ranks) {
+      ranks.addEventListener("restore", function () {
+        homes.forEach(([row, home]) => home.append(row));
+        laid();
+      });
+    }
     all("thead th", table).forEach(function (head, column) {
       if (!head.textContent.trim() || head.classList.contains("g")) { return; }
       const button = document.createElement("button");
@@ -31,15 +50,15 @@
       button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", function () {
-        const sample = number(table.tBodies[0].rows[0].cells[column].textContent.trim());
+        const sample = number(body.rows[0].cells[column].textContent.trim());
         const before = head.getAttribute("aria-sort");
         const down = before ? before === "ascending" : sample !== null && column > 0;
-        further.splice(0).forEach(function (other) { table.tBodies[0].append(...other.tBodies[0].rows); other.remove(); });
-        all("#ranks .cutline, #ranks .fold").forEach(function (one) { if (table.closest("#ranks")) { one.hidden = true; } });
-        all("th[aria-sort]", table).forEach((one) => one.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        all(".middle", table).forEach((one) => one.remove());
-        const body = table.tBodies[0], rows = Array.from(body.rows);
+        if (ranks && column === 0 && !down) {  // which is how they stood
+          homes.forEach(([row, home]) => home.append(row));
+          laid(head, "ascending");
+          return;
+        }
+        const rows = homes.map(([row]) => row);
         const key = (row) => { const text = row.cells[column].textContent.trim(); const value = number(text); return value === null ? text.toLowerCase() : value; };
         rows.sort(function (one, other) {
           const first = key(one), second = key(other);
@@ -47,11 +66,20 @@
           return down ? -order : order;
         });
         body.append(...rows);
+        laid(head, down ? "descending" : "ascending");
       });
     });
   });
+  let printed = [];
   window.addEventListener("beforeprint", function () {  // repeated heads of a table show no buttons
-    all("th > button").forEach(function (button) { button.replaceWith(...button.childNodes); });
+    printed = printed.concat(all("th > button").map((button) => [button, Array.from(button.childNodes)]));
+    printed.forEach(([button, words]) => { if (button.isConnected) { button.replaceWith(...words); } });
+  });
+  window.addEventListener("afterprint", function () {
+    printed.splice(0).forEach(function ([button, words]) {
+      words[0].replaceWith(button);
+      button.append(...words);
+    });
   });
   document.documentElement.classList.add("live");
 }());

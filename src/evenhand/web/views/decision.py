@@ -56,13 +56,16 @@ _SEARCHED: Final = 20
 def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict[str, Any]:
     """Return what every page of a result has."""
     answer = found.with_choice(panel.choice)
-    known = answer.known(panel.stands)
+    looked: Looked | None = looking(panel).result
+    unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
+    known = answer.known(panel.stands, unread=len(unread))
     if panel.known != known:
         Panel.objects.filter(pk=panel.pk).update(known=known)  # without a new date: nothing was changed
         panel.known = known
     laid_out = blocks.context(answer.fit, answer.decision, answer.standings, objects)
     return laid_out | {
         "answer": answer,
+        "unread": unread,
         "fit": answer.fit,
         "anchors": _links("object", panel, answer.fit.panel.objects),
         "assessor_links": _links("assessor", panel, answer.fit.panel.assessors),
@@ -129,9 +132,8 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None, refus
 
     def show(answer: Answer) -> HttpResponse:
         looked: Looked | None = looking(panel).result
-        unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         settled = by_hand(panel)
-        context = shown(panel, answer) | {"unread": unread, "settled": settled}
+        context = shown(panel, answer) | {"settled": settled}
         context |= {"changes": lines(settled, answer.found.combined.panel), "siblings": siblings(panel, settled)}
         context |= _alerts(panel, answer, context) | {"groups": groups_of(panel, answer)}
         context |= {"slips": slips_of(looked, _slips(answer))} | _picks(answer)
@@ -403,14 +405,12 @@ def verdict_means() -> dict[str, str]:
     """Return what is meant by each verdict on an assessor."""
     return {
         "erratic": _(
-            "Their scores scatter about what the others say more than expected; a few good assessors do so by chance."
+            "Their scores lie further from what the others say than expected, or rise too little with it; a few good "
+            "assessors do so by chance."
         ),
         "other ranking": _("Their scores do not rise with what the others say of the same work."),
         "bunched": _("Their scores lie closer together than the work they read."),
-        "too few scores to tell": _(
-            "Their scores do not rise clearly enough with what the others say of the same work to rule out chance "
-            "(95%): few scores, or weak agreement."
-        ),
+        "too few scores to tell": _("Too few scores, or too weak agreement with the others, to tell."),
         "consistent": _("Their scores rise with what the others say of the same work, beyond chance."),
     }
 
@@ -457,8 +457,11 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         told = _reliability(answer)
         fits = {} if told is None else {row["assessor"]: row["verdict"] for row in told["assessors"]}
         rows.sort(key=lambda row: -abs(row["left"]))
-        furthest = next(iter(rows), None)
-        reach = 0.0 if furthest is None else abs(furthest["left"])
+        ends = float(scores.score.min()), float(scores.score.max())
+        for row in rows:  # nobody can give more than the scale has
+            row["at_end"] = (row["score"], row["left"] > 0) in ((ends[0], True), (ends[1], False))
+        furthest = next((row for row in rows if not row["at_end"]), None)
+        reach = 0.0 if furthest is None else abs(rows[0]["left"])
         context |= {"furthest": furthest, "verdict": READ_AS.get(fits.get(label, ""), fits.get(label))}
         context["verdict_means"] = verdict_means().get(fits.get(label, ""))
         held = [one for one in answer.alerts if one.kind == "hangs_on_assessor"]

@@ -28,7 +28,7 @@ from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking, text_at
 from evenhand.web.settling import added_in, amend, by_hand, cells_to_add, given_in, may_add, put_correction, take_back
-from evenhand.words import again
+from evenhand.words import again, quoted
 
 if TYPE_CHECKING:
     from evenhand.panel.column import Table
@@ -48,13 +48,14 @@ _SLIPS: Final = 5
 
 @dataclass(frozen=True)
 class Wrong:
-    """A problem, and the cell in which it is, where it is one."""
+    """A problem, and the cell in which it is, where it is one: whose score of what stands there, if that is known."""
 
     problem: Problem
     row: int | None = None
     column: str | None = None
     cell: str = ""
     meant: str | None = None
+    whose: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,11 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(looked: Looked) -> HttpResponse:
-        found = [_wrong(looked.table, one) for one in looked.problems[:_EXAMINED]]
+        told = None if looked.scores is None else looked.scores.reading
+        found = [_wrong(looked.table, told, one) for one in looked.problems[:_EXAMINED]]
         words = _words_in(found)
         single = [one for one in found if (one.cell, one.column) not in {(word.text, word.column) for word in words}]
         wrong, slips = single[:_LISTED], slips_of(looked, looked.slips)
-        told = None if looked.scores is None else looked.scores.reading
         answer: Answer | None = None
         if panel.known and panel.known.get("alert") == "stop" and looked.scores is not None and not slips:
             job = answering(panel)
@@ -128,12 +129,21 @@ def _initial(options: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _wrong(table: Table | None, problem: Problem) -> Wrong:
+def _wrong(table: Table | None, told: Reading | None, problem: Problem) -> Wrong:
     """Return a problem with its cell."""
     for row, column in cells_in([problem], table).values():
         text = text_at(table, row, column)
-        return Wrong(problem, row, column, text, probably_meant(text))
+        return Wrong(problem, row, column, text, probably_meant(text), _whose(table, told, row, column))
     return Wrong(problem)
+
+
+def _whose(table: Table | None, told: Reading | None, row: int, column: str) -> str:
+    """Return whose score of what stands in a row, by the columns that say so; empty where these do not."""
+    if told is None or told.layout != "long" or told.object is None or told.assessor is None:
+        return ""
+    who, object_ = (text_at(table, row, name) for name in (told.assessor, told.object))
+    giver = {"who": quoted(who), "object": quoted(object_)}
+    return _("%(who)s on %(object)s") % giver if who and object_ else ""
 
 
 def _words_in(found: list[Wrong]) -> list[Word]:

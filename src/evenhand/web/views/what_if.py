@@ -25,7 +25,7 @@ from evenhand.web.trying import Tried, cells_of, changes_of, trying, with_choice
 from evenhand.web.views.decision import shown
 from evenhand.web.views.reading import save_correction
 from evenhand.web.ways import BETWEEN
-from evenhand.words import called, quoted, sentence
+from evenhand.words import called, phrase, quoted, sentence
 
 MOST: Final = 200
 """Changes that a scenario may have."""
@@ -111,9 +111,9 @@ def trials_of(panel: Panel, answer: Answer) -> list[Trial]:
                 changes = [{"type": "without_score", "object": str(object_), "assessor": str(who)}]
                 found.append(Trial(f"score:{BETWEEN.join((str(object_), str(who)))}", changes, lead))
         elif alert.kind == "other_method":
-            who = next((rest or lead for lead, rest in alert.lines), "") if alert.level == "check" else ""
-            which = sentence(method_name(alert.method, confidence=scores.confidence))
-            why = f"{which}. {alert.headline}. {sentence(who)}".rstrip()
+            lead = next((lead for lead, _rest in alert.lines), "") if alert.level == "check" else ""
+            which = phrase("It is {method}", method=method_name(alert.method, confidence=scores.confidence))
+            why = f"{alert.headline}. {which}. {lead}".rstrip()
             found.append(Trial("method", _choices(panel, choices_for(alert.method) or {}), why))
     places = panel.choices.get("places")
     found += [
