@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.answers.alerts import Alert, alerts, all_clear
+from evenhand.answers.alert import Alert
+from evenhand.answers.alerts import alerts, all_clear
 from evenhand.answers.decision import Decision
 from evenhand.answers.heldout import leverages
 from evenhand.answers.support import Rival, asked_by, is_clearly_better, supported, worth_of_confidence
@@ -160,7 +161,8 @@ def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
         assert f"{label} is {held} {name}." in found.message
     assert len(open_ones) > 1
     told = re.search(
-        r"Of the (\d+) that are open, without one assessor (.*) would fall below the line and (.*) rise above it\.",
+        r"Of the (\d+) that are open, (\d+) would cross the line if one of their assessors were left out: "
+        r"down ([^;]*); up ([^.]*)\.",
         found.message,
     )
     assert told is not None
@@ -169,7 +171,8 @@ def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
     own = {(fit.panel.objects[at], fit.panel.assessors[who]) for at, who in pairs}
     theirs = {label: [who for who in names if (label, who) in own] for label, names in open_ones.items()}
     assert any(len(theirs[label]) < len(names) for label, names in open_ones.items()), "some must hang on strangers"
-    falling, rising = (dict(re.findall(r"(\w+) \((\w+)\)", words)) for words in told.groups()[1:])
+    falling, rising = (dict(re.findall(r"(\w+) \((\w+)\)", words)) for words in told.groups()[2:])
+    assert int(told[2]) == len(falling | rising)
     hanging = [one.object for one in decision.standings if theirs.get(one.object)]
     assert list(falling) == [label for label in hanging if label in first]
     assert list(rising) == [label for label in hanging if label not in first]
@@ -180,7 +183,9 @@ def test_open_objects_that_hang_on_an_assessor_are_counted_where_their_names_are
     plain = eh.demo()
     panel = replace(plain, objects=tuple(f"{label}, a comparative history of water works" for label in plain.objects))
     found = only(alerts(eh.calibrate(panel), decided(eh.calibrate(panel), 10)), "hangs_on_assessor")
-    assert "Of the 18 that are open, without one assessor 3 would fall below the line and 3 rise" in found.message
+    assert "Of the 18 that are open, 6 would cross the line if one of their assessors were left out: down 3; up 3." in (
+        found.message
+    )
 
 
 def test_whom_it_moves_most_that_far_scores_count_less_is_told_of_those_in_or_open() -> None:
@@ -190,8 +195,15 @@ def test_whom_it_moves_most_that_far_scores_count_less_is_told_of_those_in_or_op
     moved = {one.object: sum(part.amount for part in one.parts if part.kind == "noise") for one in eh.explain(fit)}
     most = max((*decision.inside, *decision.undecided), key=lambda label: abs(moved[label]))
     place = next(one.place for one in decision.standings if one.object == most)
-    said = f"Counting them less moves {most} most of those in or open, by {number(moved[most], 1, signed=True)} points"
-    assert any(one.startswith(f"{said} (now rank {place},") for one in all_clear([], fit, decision))
+    own = np.flatnonzero(fit.panel.object_index == fit.values.index_of(most))
+    least = own[np.argmin((fit.weight / fit.panel.precision)[own])]
+    who, score = fit.panel.assessors[fit.panel.assessor_index[least]], fit.panel.score[least]
+    points = number(moved[most], 1, signed=True)
+    said = f"moves {most} most, by {points} points (rank {place}, open): there the {score:g} from {who} counts less."
+    assert any(
+        f"Scores far from all others count less. Of those in or open that {said} Furthest off: " in one
+        for one in all_clear([], fit, decision)
+    )
 
 
 def test_labels_that_may_be_places_in_a_list_are_told_wherever_alerts_are() -> None:
@@ -234,8 +246,7 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert now.brief(by_method=True) == "3 in by the method used; 18 compete for 7 of 10 places"
     errors = {row.method: row.loo_rmse for row in compared.methods}
     off = f"the method used is off by {errors[fit.method]:.1f} points, the other by {errors[advised]:.1f}."
-    assert f"Each score predicted from all others, {off}" in found.message
-    assert "The other is calibration with confidence, pulled towards the mean: values are pulled" in found.message
+    assert f"When each score is predicted from all others, {off} By the other, values are pulled" in found.message
     by_advice = eh.refine(panel, shrink=True)
     assert not [one for one in alerts(by_advice, other, comparison=compared) if one.kind == "other_method"]
 

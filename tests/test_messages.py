@@ -72,7 +72,7 @@ def test_workers_of_a_cluster_name_arguments_as_whoever_asked_them(tmp_path: Pat
         main, ["calibrate", str(file), "--cluster", "local:1", "--out", str(tmp_path / "results")]
     )
     assert told.exit_code == 2
-    assert "(or give --missing)" in told.stderr
+    assert "(--missing names words for that)" in told.stderr
 
 
 def test_a_wrong_number_is_called_by_the_name_that_it_was_given_by(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from click.testing import CliRunner
 
 import evenhand as eh
 from browser import open_browser
-from evenhand.answers.alerts import Alert, all_clear
+from evenhand.answers.alert import Alert
+from evenhand.answers.alerts import all_clear
 from evenhand.answers.decision import Choice, standings
 from evenhand.answers.fingerprint import data_hash
 from evenhand.cli import main
@@ -189,9 +190,9 @@ def test_where_nothing_can_be_ranked_the_reason_comes_first() -> None:
     assert "were found from all scores of a group together" in made.method
     one = make_report(FITS["one assessor"](), top=2, candidates=())
     assert one.decision == [
-        "No decision can be given. How sure ranks are cannot be told: the scores are just enough to fix the values and "
-        "leave nothing over to tell how sure those are (no degrees of freedom); more assessments, or declared "
-        "uncertainties, would tell it.",
+        "No decision can be given. Nobody can say how sure ranks are: there are just enough scores to find the values, "
+        "and none left over to check them (no degrees of freedom); more assessments, or declared uncertainties, would "
+        "tell.",
         "By value alone, and nobody can say how surely, the first 2 are objects 1, 2.",
     ]
     level = eh.calibrate(Panel.from_arrays([0, 1, 2], [0, 0, 0], [50.0, 60.0, 50.0]))
@@ -299,12 +300,11 @@ def test_that_nothing_was_found_is_said_with_what_was_looked_at() -> None:
     panel = Panel.from_arrays(names, [0, 1, 2] * 4, np.array(marks, dtype=float))
     made = make_report(eh.calibrate(panel), top=2)
     assert not [one for one in made.alerts if one.level != "note"]
-    first, looked = made.clear
-    assert first == "Nothing was found that speaks against this result."
-    assert looked.startswith("Looked at: scores far from all")
-    assert "what other methods decide" in looked
-    assert all(one in html.unescape(render(made)) for one in made.clear)
-    assert "what other methods decide" not in make_report(eh.calibrate(panel), top=2, comparison=False).clear[-1]
+    assert made.clear == ["Nothing was found that speaks against this result."]
+    assert made.looked.startswith("Looked at: scores far from all")
+    assert "what other methods decide" in made.looked
+    assert all(one in html.unescape(render(made)) for one in (*made.clear, made.looked))
+    assert "what other methods decide" not in make_report(eh.calibrate(panel), top=2, comparison=False).looked
     assert make_report(eh.calibrate(demo()), top=10, comparison=False).clear == []
 
 
@@ -447,17 +447,15 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
     fit, decision = shrunk.fit, shrunk.verdict
     note = Alert("note", "other_method", "The scores slightly prefer another method")
     given: dict[str, Any] = {
-        "comparison": eh.compare(fit.panel, candidates=[]),
         "deletions": eh.without_assessors(eh.calibrate(demo()), top=10),
     }
     assert all_clear([note], fit, decision, **given)[0].startswith("Nothing was found that must be checked first: ")
     settled = eh.decide(eh.rank(eh.calibrate(demo())), 40)
     assert settled.inside
     assert not settled.undecided
-    found, below, looked = all_clear([note], fit, settled, **given)
+    found, below = all_clear([note], fit, settled, **given)
     assert found == "Nothing was found that must be checked first."
     assert below == "A note below: the scores slightly prefer another method."
-    assert looked.startswith("Looked at:")
     both = all_clear([note, Alert("note", "beyond_scale", "1 value lies beyond")], fit, settled, **given)
     assert both[1] == "2 notes below: the scores slightly prefer another method; 1 value lies beyond."
     assert all_clear([], fit, settled, **given)[0] == "Nothing was found that speaks against this result."
@@ -850,9 +848,11 @@ def test_a_click_on_a_heading_sorts_the_whole_table(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_sorted_table_is_put_back_and_the_line_with_it(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    eh.report(eh.calibrate(eh.simulate_panel(100, 15, 3, seed=2).panel), path, top=30, comparison=False)
+    eh.report(eh.calibrate(eh.simulate_panel(100, 24, 3, seed=2).panel), path, top=30, comparison=False)
     with open_browser() as context:
         page = context.new_page()
+        wrong: list[str] = []
+        page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(path.as_uri())
         rows, line = page.locator("#ranks tbody tr:visible"), page.locator("#ranks .cutline")
         before = rows.all_inner_texts()
@@ -876,6 +876,25 @@ def test_a_sorted_table_is_put_back_and_the_line_with_it(tmp_path: Path) -> None
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         page.click("#ranks thead th.v button")
         assert not line.is_visible()
+        page.click("#assessors thead th:nth-child(2) button")
+        page.click("#assessors thead th:nth-child(2) button")
+        biases = page.locator("#assessors tbody td.v").all_inner_texts()
+        shown = [float(one.replace("−", "-")) for one in biases]
+        assert shown == sorted(shown)
+        assert len(shown) == 24
+        assert not wrong
+
+
+@pytest.mark.slow
+def test_assessors_of_groups_that_cannot_be_compared_are_not_sorted_together(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    eh.report(eh.calibrate(apart(), per_component=True), path, top=2, comparison=False)
+    with open_browser() as context:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        assert page.locator("#assessors h2").count() == 1
+        assert page.locator("#assessors thead th").count() > 3
+        assert page.locator("#assessors thead button").count() == 0
 
 
 def named(objects: int, name: str = "The proposal of a long name") -> Panel:

@@ -477,6 +477,16 @@ def test_each_group_of_a_panel_that_falls_apart_is_decided_by_itself(chair: Any,
     assert "No decision yet" in heading(seen(chair, f"/panels/{panel}/"))  # and stays as it was
 
 
+def test_a_group_that_is_one_mistyped_score_is_told_as_both(chair: Any) -> None:
+    scores = [7, 6, 8, 5, 5, 6, 9, 7, 8, 4, 3, 5]
+    rows = [f"{'ABCD'[at // 3]},{'xyz'[at % 3]},{score}" for at, score in enumerate(scores)]
+    panel = opened(chair, "apart.csv", "\n".join(["proposal,assessor,score", *rows, "E,w,900000"]).encode())
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    page = seen(chair, f"/panels/{panel}/")
+    assert page.status_code == 200
+    assert "Add a score that has come in" in text(page), "though without that score there would be no groups"
+
+
 @pytest.mark.parametrize("layout", ["long", "wide"])
 def test_a_group_is_left_out_with_a_reason_or_compared_by_shrinking(chair: Any, layout: str) -> None:
     panel = opened(chair, "apart.csv", two_groups(layout))
@@ -579,7 +589,7 @@ def test_where_who_enters_is_less_likely_to_have_a_place_than_who_leaves_it_is_s
 
 def test_names_in_an_alert_lead_to_their_pages_and_numbers_do_not() -> None:
     application()
-    from evenhand.answers.alerts import Alert
+    from evenhand.answers.alert import Alert
     from evenhand.web.ways import with_links
 
     alert = Alert("check", "thin", "x", (("A <b> & 2.", "A <b>x and A fall from 2 to 11."),), objects=("2", "A <b>"))
@@ -616,7 +626,7 @@ def test_help_says_what_to_do_about_each_check_and_what_each_method_is_called(ch
 def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
     monkeypatch: pytest.MonkeyPatch, chair: Any, demo: int
 ) -> None:
-    monkeypatch.setattr("evenhand.answers.alerts._LINES", 1)  # as where many statuses hang on somebody
+    monkeypatch.setattr("evenhand.answers.hanging.LINES", 1)  # as where many statuses hang on somebody
     chair.post(f"/panels/{demo}/choices", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
     page = re.sub(r"</?a\b[^>]*>", "", seen(chair, f"/panels/{demo}/").content.decode())
     assert "<b>In only thanks to one assessor:</b> P23 (rank 11 without Dubois)." in page
@@ -1051,7 +1061,7 @@ def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
     assert "New scenario of your own" not in text(seen(chair, f"/panels/{panel}/what-if"))
     page = text(seen(chair, f"/panels/{panel}/what-if"))
     assert "Stop The panel falls into 2 groups that cannot be compared." in page
-    assert "Nothing can be compared until the groups are joined or parted" in page
+    assert "Nothing can be compared until the Stop is settled" in page
     assert "Settle it on the page Decision" in page
 
 

@@ -189,7 +189,7 @@ def rank(
             )
         )
     if fit.posterior.noise.quantile(0.75) is None:
-        raise NotRankableError(phrase("How sure ranks are cannot be told: {why}.", why=fit.posterior.noise.reason))
+        raise NotRankableError(phrase("Nobody can say how sure ranks are: {why}.", why=fit.posterior.noise.reason))
     need = draws * count * (2 if count < 2**16 else 4)
     if need > _MOST_BYTES:
         raise LimitError(

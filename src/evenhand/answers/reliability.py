@@ -350,10 +350,16 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False, 
             else phrase("{count} assessors are consistent with the others", count=f"{consistent:,}")
         )
     order = {
-        "erratic": phrase("erratic: {names}"),
-        "bunched": phrase("bunched: {names}"),
-        "other ranking": phrase("other ranking: {names}"),
+        "erratic": phrase("erratic, far from what the others say or flat: {names}"),
+        "bunched": phrase("bunched, closer together than the work: {names}"),
+        "other ranking": phrase("another order than the others: {names}"),
     }
+    if is_title:
+        order = {
+            "erratic": phrase("erratic: {names}"),
+            "bunched": phrase("bunched: {names}"),
+            "other ranking": phrase("other ranking: {names}"),
+        }
     told += [
         words.format(names=called_some(who[verdict], "assessor")) for verdict, words in order.items() if verdict in who
     ]
@@ -370,7 +376,7 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False, 
         told.append(
             phrase("for {count} it is not clear", **known)
             if is_title
-            else phrase("for {count} it is not clear: {names}", **known)
+            else phrase("for {count} it is not clear, with few scores or weak agreement: {names}", **known)
         )
     return f"{sentence('; '.join(told))}."
 

@@ -397,7 +397,7 @@ class Rival:
             said = [one for one in (*self._swapped(), self._fallen(), self._sure()) if one]
             rest = [one for one in self.changed if one not in {*self.gone, *self.new}]
             if len(rest) > _MOVED:
-                said.append(phrase("In all {count} change between open and out.", count=f"{len(rest):,}"))
+                said.append(phrase("Between open and out, {count} change.", count=f"{len(rest):,}"))
             elif rest:
                 noun = panel.noun
                 moved = "; ".join(self._moved(lambda labels: together(labels, noun, _NAMED), rest))
@@ -457,17 +457,19 @@ class Rival:
                 yield phrase("{now} would be among the first {places} instead of {before}.", **names)
 
     def _nearer(self, means: str) -> tuple[str, str]:
-        """Return by how much the other method predicts better, which it is, and what sets it apart."""
+        """Return by how much the other method predicts better, and what sets it apart, or which it is."""
         far, near = self.errors
         lead = phrase("The other method predicts hidden scores better than the one used.")
         if far is not None and near is not None and near < far and number(near, 1) != number(far, 1):
             lead = phrase(
-                "Each score predicted from all others, the method used is off by {far} points, the other by {near}.",
+                "When each score is predicted from all others, the method used is off by {far} points, the other by "
+                "{near}.",
                 far=number(far, 1),
                 near=number(near, 1),
             )
-        other = phrase("The other is {method}", method=self.other.fit.name)
-        return lead, f"{other}: {means}." if means else f"{other}."
+        if means:
+            return lead, phrase("By the other, {means}.", means=means)
+        return lead, phrase("The other is {method}.", method=self.other.fit.name)
 
     @property
     def remedy(self) -> str:
@@ -588,7 +590,8 @@ class Worth:
         if fits and (self.verdict != "misleads" or self.sure > self.others):  # type: ignore[operator]  # both known
             told = {"sure": number(self.sure, digits), "others": number(self.others, digits)}
             return phrase(
-                "Scores given with high confidence are {sure} points from what all others predict, the rest {others}.",
+                "With all scores counted alike, those given with high confidence are {sure} points from what all "
+                "others predict, the rest {others}.",
                 **told,
             )
         if self.verdict == "misleads":

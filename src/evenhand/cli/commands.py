@@ -39,7 +39,7 @@ from evenhand.words import spoken
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.answers.alerts import Alert
+    from evenhand.answers.alert import Alert
     from evenhand.answers.decision import Decision
     from evenhand.io.sheets import Sheet
     from evenhand.models.criteria import CriteriaFit

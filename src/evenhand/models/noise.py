@@ -178,13 +178,13 @@ class EstimatedNoise:
         """Why variances or intervals cannot be had."""
         if self.nu <= 0:
             return phrase(
-                "the scores are just enough to fix the values and leave nothing over to tell how sure those are "
-                "(no degrees of freedom); more assessments, or declared uncertainties, would tell it"
+                "there are just enough scores to find the values, and none left over to check them (no degrees of "
+                "freedom); more assessments, or declared uncertainties, would tell"
             )
         if not self._is_told:
             return phrase(
                 "the scores agree perfectly with values and biases, and lie on no grid that would tell how finely "
-                "they were recorded, so that nothing tells how sure they are; declared uncertainties would tell it"
+                "they were recorded, so that nothing tells how sure they are; declared uncertainties would"
             )
         if self.nu <= 2:
             return (

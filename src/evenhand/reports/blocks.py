@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from evenhand.answers.alerts import Alert
+from evenhand.answers.alert import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.explain import Explanation, explain, has_free_biases, lone_scores, score_weights, weight_words
@@ -59,6 +59,9 @@ PRINTED: Final = 48
 
 _SHORT: Final = 5
 """Labels of up to so many characters are short."""
+
+_MIDDLING: Final = 9
+"""Labels of up to so many characters need a column but little wider."""
 
 LONG: Final = 16
 """Labels of more characters than this get more room."""
@@ -145,9 +148,10 @@ class Table:
         return any(one.lower is not None for part in self.parts for rows in part for one in rows.rows)
 
     @cached_property
-    def has_names(self) -> bool:
-        """Whether labels are so long that a narrow column would cut them."""
-        return any(len(one.object) > _SHORT for part in self.parts for rows in part for one in rows.rows)
+    def name_class(self) -> str:
+        """What the page calls a table with labels that a narrow column would cut; empty for none."""
+        longest = max((len(one.object) for part in self.parts for rows in part for one in rows.rows), default=0)
+        return "" if longest <= _SHORT else "has-names" if longest <= _MIDDLING else "has-names wide-names"
 
 
 def table_of(

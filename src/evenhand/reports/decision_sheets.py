@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from evenhand.answers.alerts import Alert, provisional
+from evenhand.answers.alert import Alert
+from evenhand.answers.alerts import provisional
 from evenhand.answers.decision import Decision, Standing, in_order
 from evenhand.io.sheets import Cell, Chart, Column, Formula, Line, Link, Series, Sheet
 from evenhand.look import LIGHT, STATUS

@@ -21,7 +21,8 @@ import numpy as np
 
 from evenhand import __version__, look
 from evenhand.answers.advice import Recommendation
-from evenhand.answers.alerts import Alert, alerts, all_clear, provisional
+from evenhand.answers.alert import Alert
+from evenhand.answers.alerts import alerts, all_clear, looked_at, provisional
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Choice, Decision, Standing, decide, standings, why_unsafe, with_choice
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
@@ -164,10 +165,11 @@ class Report:
 
     The summaries are those of the command line; None where a part was left out or cannot be had. ``decision`` and
     ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, and ``clear``
-    that nothing is, line by line; ``supported`` is the method that the scores support, with the reason, ``rule`` what
-    it was found by, ``is_clear`` whether it clearly predicts better than the one used, ``is_simpler`` whether it is
-    taken for being simpler, and ``asked`` the options that ask for it. ``entered`` is the number of scores with those
-    that are left out until they are checked, ``changes`` what was left out or changed by hand, in sentences.
+    that nothing is, line by line, ``looked`` what was looked at before that was said; ``supported`` is the method that
+    the scores support, with the reason, ``rule`` what it was found by, ``is_clear`` whether it clearly predicts better
+    than the one used, ``is_simpler`` whether it is taken for being simpler, and ``asked`` the options that ask for it.
+    ``entered`` is the number of scores with those that are left out until they are checked, ``changes`` what was left
+    out or changed by hand, in sentences.
     """
 
     fit: Fit
@@ -188,6 +190,7 @@ class Report:
     pictures: dict[str, charts.Picture] = field(repr=False)
     notes: list[Problem] = field(default_factory=list)
     clear: Sequence[str] = ()
+    looked: str = ""
     asked: str = ""
     rule: str = ""
     is_clear: bool = True
@@ -259,7 +262,8 @@ def make_report(
             mark=mark,
             pictures=_pictures(fit, compared, notes),
             notes=notes,
-            clear=all_clear(alerted, fit, decision, comparison=compared, deletions=deletions),
+            clear=(clear := all_clear(alerted, fit, decision, deletions=deletions)),
+            looked=looked_at(fit, decision, comparison=compared, deletions=deletions) if clear else "",
             asked=_asked(fit, compared),
             rule="" if compared is None else rule(fit, compared),
             is_clear=_is_clear(fit, compared),

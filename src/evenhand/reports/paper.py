@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from evenhand.answers.alerts import Alert
+from evenhand.answers.alert import Alert
 from evenhand.answers.decision import Decision
 from evenhand.models.fit import Fit
 from evenhand.reports import blocks
@@ -189,7 +189,11 @@ def sheet_of(
         else:
             used += 13 + 17 * _lines(one.headline, 12.7)
             used += sum(16 * _lines(f"{lead} {rest}", 11.7, _WIDTH - 30) for lead, rest in one.lines)
-            used += 14 * _lines(one.advice, 11.2) if one.level == "check" and "`" in one.remedy and one.advice else 0
+            used += (
+                16 * _lines(one.advice, 11.2, _WIDTH - 30)
+                if one.level == "check" and "`" in one.remedy and one.advice
+                else 0
+            )
         if one.level == "stop":
             used += 76 + (66 if one.scores else 0) + (26 + 18 * len(one.outcomes) if one.outcomes else 0)
     labels = fit.values.labels

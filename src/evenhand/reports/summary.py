@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 
-from evenhand.answers.alerts import LARGEST, Alert, alerts, provisional
+from evenhand.answers.alert import LARGEST, Alert
+from evenhand.answers.alerts import alerts, provisional
 from evenhand.answers.decision import Decision, classify, decide
 from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.answers.ranking import DRAWS, Ranking, rank

@@ -16,7 +16,7 @@ from evenhand.web.models import Panel, mark
 from evenhand.web.reading import looking, scores_of
 
 if TYPE_CHECKING:
-    from evenhand.answers.alerts import Alert
+    from evenhand.answers.alert import Alert
     from evenhand.answers.decision import Choice, Decision, Standing
     from evenhand.answers.ranking import Ranking
     from evenhand.models.criteria import CriteriaFit

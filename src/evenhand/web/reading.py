@@ -56,7 +56,7 @@ _MENUS: Final[Mapping[str, str]] = {
     "sheet": remark("the menu “Sheet”"),
     "best": remark("the menu “Better is”"),
     "duplicates": remark("the menu “Same assessor scored twice”"),
-    "missing": remark("the field “Means empty”"),
+    "missing": remark("the field “Means empty” further down"),
     "scores": remark("the table of words"),
     "aliases": remark("the field “Words for confidence”"),
     "level_scale": remark("the field “Scale of confidence”"),
@@ -115,7 +115,7 @@ def looking(panel: Panel) -> Job:
 @translated(None)
 def look(content: bytes, name: str, options: Mapping[str, Any], corrections: Mapping[str, str]) -> Looked:
     """Read a file, and say what stands in it even where it holds no assessments."""
-    from evenhand.answers.alerts import mistyped
+    from evenhand.answers.far_scores import mistyped
     from evenhand.io.panels import read_cells, read_panel
     from evenhand.io.spreadsheet import sheet_names
 

@@ -18,7 +18,7 @@ from evenhand.web.calibrating import Answer, choices_for
 from evenhand.words import called, called_some, chance, listed, name_some, phrase, quoted, sentence
 
 if TYPE_CHECKING:
-    from evenhand.answers.alerts import Alert
+    from evenhand.answers.alert import Alert
     from evenhand.answers.decision import Standing
     from evenhand.web.models import Panel
 
@@ -213,7 +213,7 @@ def until(answer: Answer) -> str:
     if first is None:
         return ""
     if first.kind == "groups":
-        return _("until the groups are joined or parted")
+        return _("until the Stop is settled")
     cells = [answer.found.combined.panel.cell_of(at) for at in first.scores]
     rows = list(dict.fromkeys(cell[0] for cell in cells if cell is not None))
     if len(rows) == 1:

@@ -58,7 +58,8 @@
           laid(head, "ascending");
           return;
         }
-        const rows = homes.map(([row]) => row);
+        all(".middle", table).forEach((one) => one.remove());  // which says how many a small screen folds
+        const rows = homes.map(([row]) => row).filter((row) => row.isConnected);
         const key = (row) => { const text = row.cells[column].textContent.trim(); const value = number(text); return value === null ? text.toLowerCase() : value; };
         rows.sort(function (one, other) {
           const first = key(one), second = key(other);

@@ -16,7 +16,8 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from evenhand.answers.alerts import LARGEST, provisional
+from evenhand.answers.alert import LARGEST
+from evenhand.answers.alerts import provisional
 from evenhand.models.additive import METHODS as PLAIN
 from evenhand.models.fit import method_name
 from evenhand.reports import blocks
@@ -37,7 +38,7 @@ from evenhand.words import called, quoted, translated
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from evenhand.answers.alerts import Alert
+    from evenhand.answers.alert import Alert
     from evenhand.answers.decision import Decision, Standing
     from evenhand.models.fit import Fit
 

@@ -176,7 +176,7 @@ def _laid_out(one: Plan, found: Found) -> dict[str, Any]:
             [f"{quoted(one['assessor'])} ({quoted(one['object'])})" for one in (summary or {}).get("bridges", [])], 5
         ),
         "notes": [note.message for note in design.notes],
-        "not_numbers": not_numbers(task.objects),
+        "not_number": "".join((one.where or "").removeprefix("object ") for one in not_numbers(task.objects)),
         "digits": 1 if task.in_points and (now.mean_sd or 1.0) >= 1 else 2,  # tables have one more
         "steps": [] if found.ahead is None else found.ahead.steps,
         "curve": [] if found.ahead is None else _curve(found.ahead.steps, found.design.n_assessments),

@@ -34,7 +34,7 @@ from evenhand.web.ways import until
 from evenhand.words import spoken, translated
 
 if TYPE_CHECKING:
-    from evenhand.answers.alerts import Alert
+    from evenhand.answers.alert import Alert
     from evenhand.answers.decision import Decision
     from evenhand.reports.page import Report
 

@@ -1,0 +1,182 @@
+"""Statuses that hang on one assessor: who would cross the line without whom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from evenhand.answers.alert import LARGEST, LINES, Alert
+from evenhand.answers.decision import Decision, Standing
+from evenhand.answers.far_scores import error_of, surprise_of, written
+from evenhand.compiled import Floats
+from evenhand.errors import EvenhandError
+from evenhand.look import status_word
+from evenhand.words import (
+    argument,
+    called,
+    called_some,
+    listed,
+    name_some,
+    number,
+    phrase,
+    sentence,
+)
+
+if TYPE_CHECKING:
+    from evenhand.answers.influence import WithoutAssessor
+
+DELETIONS: Final = 50
+"""Assessors up to which each is left out in turn."""
+
+_CROSSING: Final = 8
+
+_CROSSING_LONG: Final = 180
+"""Up to this many of those who are open and hang on one assessor are named, if their names are no longer in all."""
+
+_ODD: Final = 0.1
+"""A score with a smaller probability than this is described where a status hangs on it."""
+
+
+def hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) -> Iterator[Alert]:
+    """Say which objects are in, or out, only thanks to one assessor."""
+    fit, panel = decision.fit, decision.fit.panel
+    if deletions is None:
+        few = panel.n_assessors <= DELETIONS and panel.n_assessments <= LARGEST
+        if not (few and fit.model.is_plain and 0 < decision.places < panel.n_objects):
+            return
+        from evenhand.answers.influence import without_assessors
+
+        deletions = without_assessors(fit, top=decision.places)
+    held = crossings(decision, deletions)
+    found = [one for one in decision.standings if one.object in held and one.status != "undecided"]
+    if not found:
+        return
+    surprise = surprise_of(fit) if len(found) <= LINES and panel.n_assessments <= LARGEST else None
+    lines = [_hanging_line(decision, one, *held[one.object], surprise) for one in found[:LINES]]
+    if len(found) > LINES:
+        inside, outside = ([one for one in found if one.status == which] for which in ("in", "out"))
+        lines = [
+            (word, f"{name_some([_held(one, *held[one.object], panel.noun) for one in some], 6)}.")
+            for word, some in (
+                (phrase("In only thanks to one assessor:"), inside),
+                (phrase("Out only because of one assessor:"), outside),
+            )
+            if some
+        ]
+    if further := open_crossing(decision, held):
+        lines.append(("", further))
+    yield Alert(
+        "check",
+        "hangs_on_assessor",
+        phrase("Check 1 status: it hangs on one assessor")
+        if len(found) == 1
+        else phrase("Check {count} statuses: each hangs on one assessor", count=f"{len(found):,}"),
+        tuple(lines),
+        where=name_some([one.object for one in found]),
+        remedy=f"Let one more assessor read {called_some([one.object for one in found], panel.noun, LINES)}. "
+        "`evenhand next FILE` lists the further scores that help most, and with "
+        f"`{argument('top', decision.places)}` those that help most at the line.",
+        objects=tuple(one.object for one in found),
+        assessors=tuple(held[one.object][0] for one in found),
+        reasons=tuple(_hangs(one, held[one.object][0], panel.noun) for one in found),
+    )
+
+
+def crossings(decision: Decision, deletions: Sequence[WithoutAssessor]) -> dict[str, tuple[str, int]]:
+    """Return for each object that would cross the line without one assessor the decisive one, and its place then.
+
+    That is the one without whom it moves furthest, of its own assessors if any of these will do. Of those who are open
+    only such are told: others would move them by moving their neighbours.
+    """
+    panel, found = decision.fit.panel, {}
+    pairs = np.unique(np.stack([panel.object_index, panel.assessor_index]), axis=1).tolist()
+    own = {(panel.objects[at], panel.assessors[who]) for at, who in zip(*pairs, strict=True)}
+    held: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for one in deletions:
+        for label, place in one.crossing:
+            held[label].append((one.assessor, place))
+    for standing in (one for one in decision.standings if one.object in held):
+        label, before = standing.object, standing.place
+        best = max(held[label], key=lambda one: ((label, one[0]) in own, abs(one[1] - before)))  # at once
+        if standing.status != "undecided" or (label, best[0]) in own:
+            found[label] = best
+    return found
+
+
+def open_crossing(decision: Decision, held: Mapping[str, tuple[str, int]]) -> str:
+    """Return who of those who are open would cross the line without one of their assessors; empty for none.
+
+    By name where that is short.
+    """
+    noun = decision.fit.panel.noun
+    found = [one for one in decision.standings if one.status == "undecided" and one.object in held]
+    if not found:
+        return ""
+    above, below = (
+        [
+            f"{called(one.object, noun)} ({called(held[one.object][0], 'assessor')})"
+            for one in found
+            if (one.place <= decision.places) == is_above
+        ]
+        for is_above in (True, False)
+    )
+    is_short = len(found) <= _CROSSING and sum(map(len, above + below)) <= _CROSSING_LONG
+    down, up = (listed(some) if is_short else f"{len(some):,}" for some in (above, below))
+    parts = [phrase("down {names}", names=down)] * bool(above) + [phrase("up {names}", names=up)] * bool(below)
+    return phrase(
+        "Of the {open} that are open, {count} would cross the line if one of their assessors were left out: {parts}.",
+        open=f"{len(decision.undecided):,}",
+        count=f"{len(found):,}",
+        parts="; ".join(parts),
+    )
+
+
+def _held(one: Standing, who: str, place: int, noun: str) -> str:
+    told = {"object": called(one.object, noun), "rank": f"{place:,}", "who": called(who, "assessor")}
+    return phrase("{object} (rank {rank} without {who})", **told)
+
+
+def _hangs(one: Standing, who: str, noun: str) -> str:
+    """Return that an object has its status only thanks to an assessor."""
+    names = {"object": called(one.object, sentence(noun)), "who": called(who, "assessor")}
+    if one.status == "in":
+        return phrase("{object} is in only thanks to {who}.", **names)
+    return phrase("{object} is out only because of {who}.", **names)
+
+
+def _hanging_line(
+    decision: Decision, standing: Standing, who: str, place: int, surprise: Floats | None
+) -> tuple[str, str]:
+    fit, panel = decision.fit, decision.fit.panel
+    assessor = panel.assessors.index(who)
+    told = {"who": called(who, "assessor"), "before": f"{standing.place:,}", "after": f"{place:,}"}
+    told["then"] = _would_be(decision, standing, assessor)
+    said = phrase("Without the scores of {who} it {then}, at rank {after} instead of {before}.", **told)
+    own = (panel.object_index == fit.values.index_of(standing.object)) & (panel.assessor_index == assessor)
+    at = int(np.argmax(own))
+    if own.any() and surprise is not None and surprise[at] < _ODD:
+        error = error_of(fit, at)
+        told["score"], told["points"] = written(panel, panel.score[at]), number(abs(error), 1, in_sentence=True)
+        odd = phrase("The {score} from {who} is {points} points below what all other scores predict", **told)
+        if error > 0:
+            odd = phrase("The {score} from {who} is {points} points above what all other scores predict", **told)
+        without = phrase("without {who} it {then}, at rank {after} instead of {before}.", **told)
+        said = f"{odd}; {without}"
+    return _hangs(standing, who, panel.noun), said
+
+
+def _would_be(decision: Decision, standing: Standing, assessor: int) -> str:
+    """Return what an object would be without an assessor: open, mostly, and not what the other side of the line is."""
+    from evenhand.answers.influence import fit_without
+
+    other, then = fit_without(decision.fit, assessor), None
+    if not isinstance(other, str):
+        with suppress(EvenhandError):  # what is left may leave ranks without probabilities
+            then = next(one.status for one in decision.by(other).standings if one.object == standing.object)
+    if then is None or then == standing.status:
+        return phrase("would cross the line")
+    return phrase("would be {status}", status=status_word(then))
