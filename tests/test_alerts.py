@@ -186,6 +186,8 @@ def test_open_objects_that_hang_on_an_assessor_are_counted_where_their_names_are
     assert "Of the 18 that are open, 6 would cross the line if one of their assessors were left out: down 3; up 3." in (
         found.message
     )
+    assert len(found.each) == 6, "which are folded"
+    assert all(re.search(r" \(rank \d+ without \w+\)$", one) for one in found.each)
 
 
 def test_whom_it_moves_most_that_far_scores_count_less_is_told_of_those_in_or_open() -> None:
@@ -199,11 +201,12 @@ def test_whom_it_moves_most_that_far_scores_count_less_is_told_of_those_in_or_op
     least = own[np.argmin((fit.weight / fit.panel.precision)[own])]
     who, score = fit.panel.assessors[fit.panel.assessor_index[least]], fit.panel.score[least]
     points = number(moved[most], 1, signed=True)
-    said = f"moves {most} most, by {points} points (rank {place}, open): there the {score:g} from {who} counts less."
-    assert any(
-        f"Scores far from all others count less. Of those in or open that {said} Furthest off: " in one
-        for one in all_clear([], fit, decision)
-    )
+    found = only(alerts(fit, decision), "outliers")
+    said = f"for {most} (rank {place}, open), by {points} points: there the {score:g} from {who} counts less."
+    assert found.level == "note"
+    assert said in found.message
+    assert found.scores == tuple(fit.model.outlying.tolist())
+    assert not [one for one in alerts(eh.refine(eh.demo(), shrink=True), decision) if one.kind == "outliers"]
 
 
 def test_labels_that_may_be_places_in_a_list_are_told_wherever_alerts_are() -> None:
@@ -245,8 +248,9 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert now.headline(by_method=True) == "3 proposals are in by the method used; 18 compete for the other 7 places"
     assert now.brief(by_method=True) == "3 in by the method used; 18 compete for 7 of 10 places"
     errors = {row.method: row.loo_rmse for row in compared.methods}
-    off = f"the method used is off by {errors[fit.method]:.1f} points, the other by {errors[advised]:.1f}."
-    assert f"When each score is predicted from all others, {off} By the other, values are pulled" in found.message
+    other_name = "“calibration with confidence, pulled towards the mean”"
+    off = f"off by {errors[fit.method]:.1f} points, the other, {other_name}, by {errors[advised]:.1f}."
+    assert f"the method used is {off} By the other, values are pulled" in found.message
     by_advice = eh.refine(panel, shrink=True)
     assert not [one for one in alerts(by_advice, other, comparison=compared) if one.kind == "other_method"]
 
@@ -339,7 +343,7 @@ def test_a_method_that_is_preferred_for_being_simpler_is_not_said_to_be_preferre
     assert one.remedy == 'Say in the minutes which method decides. To use the other, leave out `tails="student"`.'
     page = render(make_report(fit, top=10, comparison=compared))
     assert "slightly prefer" not in page
-    assert "A simpler method predicts about as well: the same, but scores far from all others pull in full" in page
+    assert "A simpler method, in which scores far from all others pull in full, predicts about as well" in page
     assert re.search(r"pulled towards the mean \(simpler", page)
 
 

@@ -158,7 +158,7 @@ def test_what_cannot_be_answered_is_said() -> None:
     assert caught.value.where == "assessor Nobody"
     with pytest.raises(InputError, match="positive"):
         eh.next_best(FIT, confidence=0.0)
-    with pytest.raises(NotRankableError, match="depends on the noise, and the scores are just enough"):
+    with pytest.raises(NotRankableError, match="depends on the noise, and there are just enough scores"):
         eh.next_best(eh.calibrate(Panel.from_arrays([0, 0, 1], [0, 1, 1], [1.0, 2.0, 4.0])))
     with pytest.raises(LimitError, match="up to"):
         eh.next_best(eh.calibrate(eh.simulate_panel(5000, 6, seed=1).panel))

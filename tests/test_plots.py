@@ -310,7 +310,7 @@ def test_more_groups_than_can_be_told_apart_are_counted() -> None:
 def test_without_intervals_none_are_drawn_and_the_reason_is_given() -> None:
     for name in ("values", "biases"):
         chart = spec(name, "alone")
-        assert "No intervals: the scores are just enough" in words(chart)
+        assert "No intervals: there are just enough scores" in words(chart)
         assert not any("lower" in row for row in rows(chart, "point"))
     assert "Values are the plain averages here" in words(spec("values", "alone"))
     assert [unit["mark"]["type"] for unit in units(spec("values", "alone"))] == ["point"]

@@ -388,7 +388,7 @@ def test_what_has_no_distribution_predicts_nothing() -> None:
     with pytest.raises(eh.errors.InputError, match="comparison only"):
         eh.predict(standardise(Panel.from_arrays([0, 1, 0, 1], [0, 0, 1, 1], [1.0, 2, 3, 5])), [("0", "0")])
     tight = Panel.from_arrays([0, 0, 1], [0, 1, 1], [3.0, 4.0, 5.0])
-    with pytest.raises(eh.errors.NotRankableError, match="nothing over"):
+    with pytest.raises(eh.errors.NotRankableError, match="none left over"):
         eh.predict(eh.calibrate(tight), [("0", "1")])
 
 

@@ -412,13 +412,13 @@ def test_an_alert_leads_to_whom_it_names_and_does_at_a_click_what_it_speaks_of(c
     assert f'<a href="/panels/{demo}/evidence">' in alerts
     forms = [one for one in forms_in(alerts) if one[2] != "Record it"]  # which asks for a reason
     said = [words for _address, _sent, words in forms]
-    assert said == ["Use that method", "Try it beside this one", "Try without Dubois", "Try without Kaur"]
+    assert said == ["Use the other method", "Try the other beside it", "Try without Dubois", "Try without Kaur"]
     for address, sent, words in forms:
         answer = chair.post(address, sent)
         assert answer.status_code == 302
         if words.startswith("Try without"):
             assert heading(seen(chair, answer.url)).startswith(f"Without {words.split()[-1]}, ")
-        elif words == "Try it beside this one":
+        elif words == "Try the other beside it":
             assert heading(seen(chair, answer.url)) == "Nothing is changed in this scenario yet"  # as it is used by now
     made = eh.decide(eh.rank(eh.refine(panel, eh.Refinements(shrink=True)), top=10), 10)
     now = seen(chair, f"/panels/{demo}/").content.decode()
@@ -679,7 +679,7 @@ def test_an_object_and_its_assessor_say_what_the_alerts_say_of_it(chair: Any, de
     assert "P23 is in only thanks to Dubois." in re.sub(r" (?=\.)", "", text(page))
     assert "By that method P23 is open." in text(page)
     assert [words for _to, _sent, words in forms_in(page.content.decode()) if words != "Record it"] == [
-        *("Use that method", "Try it beside this one", "Try without Dubois"),
+        *("Use the other method", "Try the other beside it", "Try without Dubois"),
         "Try another score in What if",
         "Change language",
     ]
@@ -753,7 +753,7 @@ def test_another_method_at_a_click_is_said_with_who_is_no_longer_in_and_undone_s
     assert Panel.objects.get(pk=demo).choices == {"places": 10}
     record = text(chair.get(f"/panels/{demo}/record"))
     assert record.count("Method set to calibration with confidence") == 2
-    why = "the method used is off by 10.1 points, the other by 9.2."
+    why = "off by 10.1 points, the other, “calibration with confidence, pulled towards the mean”, by 9.2."
     assert record.count(why) == 1, (
         "why the advice was followed stands in the record; that it was undone needs no reason"
     )
@@ -1229,7 +1229,7 @@ def test_a_decision_that_the_panel_has_made_is_told_as_made_on_every_page_and_in
 def test_a_report_that_is_mailed_names_neither_pages_nor_commands_for_what_to_do(chair: Any, demo: int) -> None:
     report = seen(chair, f"/panels/{demo}/out/report.html").content.decode()
     assert "Say in the minutes which method decides." in report
-    assert [words for words in ("page What if", "page Decision", "Use that method") if words in report] == []
+    assert [words for words in ("page What if", "page Decision", "Use the other method") if words in report] == []
     assert "shrink=True" not in report
     assert "evenhand next" not in report
 

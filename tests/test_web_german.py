@@ -316,7 +316,7 @@ def test_how_a_file_was_read_and_why_there_are_no_ranks_is_said_in_german(demo: 
 
 
 WRONG = {
-    "Zeile 3, y zu a: Die Bewertung '8O' ist keine Zahl": b"object,assessor,score\na,x,7\na,y,8O\nb,x,6\nb,y,5\n",
+    "Zeile 3, y zu a: „8O“ ist keine Zahl": b"object,assessor,score\na,x,7\na,y,8O\nb,x,6\nb,y,5\n",
     "Zeilen 2 und 4: x hat a zweimal bewertet: Berichtigen Sie die Datei": (
         b"object,assessor,score\na,x,7\nb,y,8\na,x,6\nb,x,5\na,y,5\n"
     ),

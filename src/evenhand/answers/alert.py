@@ -78,6 +78,8 @@ class Alert:
         The objects that it speaks of.
     assessors, reasons, method
         The assessor on whom each status hangs, and a sentence on it; the method that the scores support instead.
+    each
+        Cases that the lines count and do not name, each in a few words.
     beside
         What stands in a line under the headline of the decision, where that must not be read alone.
     doubtful
@@ -98,6 +100,7 @@ class Alert:
     assessors: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     method: str = ""
+    each: tuple[str, ...] = ()
     beside: str = ""
     doubtful: tuple[str, ...] = ()
     instead: Decision | None = field(default=None, repr=False, compare=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.answers.alert import LARGEST, LINES, Alert, Outcome
 from evenhand.answers.decision import Decision, in_order
-from evenhand.answers.far_scores import far_scores, named, written
+from evenhand.answers.far_scores import far_scores, named, place_of, written
 from evenhand.look import status_word
 from evenhand.models.fit import Fit
 from evenhand.words import (
@@ -82,6 +82,7 @@ def alerts(
         found += _supported_in_groups(fit, comparison)
     found += _agreement(fit, decision)
     found += _confidence(fit, comparison, next((one for one in found if one.kind == "other_method"), None))
+    found += _outliers(fit, decision)
     found += _beyond(fit)
     found += _places(fit)
     order = ("stop", "check", "note")
@@ -110,18 +111,13 @@ def all_clear(
     """
     if any(one.level != "note" for one in found):
         return []
-    outlying = [_outlying(fit, at, decision) for at in fit.model.outlying.tolist()]
-    is_each = bool(deletions) and _is_looked_through(fit)
-    said = [_nothing_found([*found, *outlying], decision, is_each)]
+    said = [_nothing_found(found, decision, bool(deletions) and _is_looked_through(fit))]
     if decision is not None and deletions:
         from evenhand.answers.hanging import crossings, open_crossing
 
-        said.append(open_crossing(decision, crossings(decision, deletions)))
-    if outlying:
-        furthest = phrase("Furthest off: {scores}.", scores=_clauses(outlying))
-        said.append(f"{phrase('Scores far from all others count less.')} {_most_moved(fit, decision)} {furthest}")
+        said.append(open_crossing(decision, crossings(decision, deletions))[0])
     said.append(_named_notes(found))
-    return [" ".join(one.split()) for one in said if one]
+    return [one for one in said if one]
 
 
 def looked_at(
@@ -152,6 +148,27 @@ def _is_looked_through(fit: Fit) -> bool:
     """Return whether each score was set beside what all others predict."""
     few = fit.panel.n_assessments <= LARGEST
     return few and fit.model.why_not("refit") is None and not len(fit.model.outlying)
+
+
+def _outliers(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
+    """Name the scores that a robust fit leaves behind, and whom it moves most that such scores count less."""
+    rows = fit.model.outlying.tolist()
+    if not rows:
+        return
+    lead = phrase("Furthest off, for how sure they were:")
+    if fit.panel.is_equally_confident:
+        lead = phrase("Furthest off:")
+    moved = _most_moved(fit, decision)
+    yield Alert(
+        "note",
+        "outliers",
+        phrase("1 score is far from all others, and counts less")
+        if len(rows) == 1
+        else phrase("{count} scores are far from all others, and count less", count=f"{len(rows):,}"),
+        ((lead, f"{_clauses([_outlying(fit, at, decision) for at in rows])}."), *([("", moved)] if moved else [])),
+        where=name_some([place_of(fit.panel, at) for at in rows]),
+        scores=tuple(rows),
+    )
 
 
 def _clauses(said: Sequence[str]) -> str:
@@ -192,8 +209,8 @@ def _most_moved(fit: Fit, decision: Decision | None) -> str:
     own = np.flatnonzero(panel.object_index == fit.values.index_of(most.object))
     least = int(own[np.argmin(fit.weight[own] / panel.precision[own])])
     return phrase(
-        "Of those in or open that moves {object} most, by {points} points (rank {rank}, {status}): there the {score} "
-        "from {who} counts less.",
+        "That scores far off count less matters most, of those in or open, for {object} (rank {rank}, {status}), by "
+        "{points} points: there the {score} from {who} counts less.",
         object=called(most.object, panel.noun),
         points=number(by[most.object], decimals(float(np.ptp(panel.score))), signed=True),
         rank=f"{most.place:,}",

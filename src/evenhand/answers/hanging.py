@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 DELETIONS: Final = 50
 """Assessors up to which each is left out in turn."""
 
-_CROSSING: Final = 8
-
+_CROSSING: Final = 12
 _CROSSING_LONG: Final = 180
 """Up to this many of those who are open and hang on one assessor are named, if their names are no longer in all."""
 
@@ -67,7 +66,8 @@ def hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) -> 
             )
             if some
         ]
-    if further := open_crossing(decision, held):
+    further, each = open_crossing(decision, held)
+    if further:
         lines.append(("", further))
     yield Alert(
         "check",
@@ -83,6 +83,7 @@ def hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) -> 
         objects=tuple(one.object for one in found),
         assessors=tuple(held[one.object][0] for one in found),
         reasons=tuple(_hangs(one, held[one.object][0], panel.noun) for one in found),
+        each=each,
     )
 
 
@@ -107,15 +108,15 @@ def crossings(decision: Decision, deletions: Sequence[WithoutAssessor]) -> dict[
     return found
 
 
-def open_crossing(decision: Decision, held: Mapping[str, tuple[str, int]]) -> str:
+def open_crossing(decision: Decision, held: Mapping[str, tuple[str, int]]) -> tuple[str, tuple[str, ...]]:
     """Return who of those who are open would cross the line without one of their assessors; empty for none.
 
-    By name where that is short.
+    By name where that is short; else names, ranks and assessors come after the sentence, to be folded.
     """
     noun = decision.fit.panel.noun
     found = [one for one in decision.standings if one.status == "undecided" and one.object in held]
     if not found:
-        return ""
+        return "", ()
     above, below = (
         [
             f"{called(one.object, noun)} ({called(held[one.object][0], 'assessor')})"
@@ -127,12 +128,13 @@ def open_crossing(decision: Decision, held: Mapping[str, tuple[str, int]]) -> st
     is_short = len(found) <= _CROSSING and sum(map(len, above + below)) <= _CROSSING_LONG
     down, up = (listed(some) if is_short else f"{len(some):,}" for some in (above, below))
     parts = [phrase("down {names}", names=down)] * bool(above) + [phrase("up {names}", names=up)] * bool(below)
-    return phrase(
+    said = phrase(
         "Of the {open} that are open, {count} would cross the line if one of their assessors were left out: {parts}.",
         open=f"{len(decision.undecided):,}",
         count=f"{len(found):,}",
         parts="; ".join(parts),
     )
+    return said, () if is_short else tuple(_held(one, *held[one.object], noun) for one in found)
 
 
 def _held(one: Standing, who: str, place: int, noun: str) -> str:

@@ -350,9 +350,9 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False, 
             else phrase("{count} assessors are consistent with the others", count=f"{consistent:,}")
         )
     order = {
-        "erratic": phrase("erratic, far from what the others say or flat: {names}"),
-        "bunched": phrase("bunched, closer together than the work: {names}"),
-        "other ranking": phrase("another order than the others: {names}"),
+        "erratic": phrase("erratic (far from the others, or hardly following them): {names}"),
+        "bunched": phrase("bunched (scores too close together): {names}"),
+        "other ranking": phrase("other ranking (another order than the others): {names}"),
     }
     if is_title:
         order = {
@@ -367,18 +367,17 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False, 
     if 0 < odd <= _BY_CHANCE * len(given):
         if odd == 1:
             told[-1] = phrase("{verdicts} (may be chance)", verdicts=told[-1])
-        elif odd == 2:
-            told.append(phrase("both may be chance"))
         else:
-            told.append(phrase("all {count} may be chance", count=f"{odd:,}"))
+            chance = phrase("both may be chance") if odd == 2 else phrase("all {count} may be chance", count=f"{odd:,}")
+            told[-1] = f"{told[-1]}; {chance}"
     if unknown := who.get("too few scores to tell"):
         known = {"count": f"{len(unknown):,}", "names": called_some(unknown, "assessor")}
         told.append(
             phrase("for {count} it is not clear", **known)
             if is_title
-            else phrase("for {count} it is not clear, with few scores or weak agreement: {names}", **known)
+            else phrase("not clear (few scores, or weak agreement): {names}", **known)
         )
-    return f"{sentence('; '.join(told))}."
+    return f"{sentence('; '.join(told)) if is_title else '. '.join(map(sentence, told))}."
 
 
 def _of_groups(consistent: int, count: int) -> str:

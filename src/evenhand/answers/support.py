@@ -15,7 +15,7 @@ from evenhand.look import status_word
 from evenhand.models.additive import CWC
 from evenhand.models.average import SA
 from evenhand.models.fit import METHOD_NAMES, Fit, Model
-from evenhand.words import argument, called, count_of, listed, lowered, number, phrase, sentence, together
+from evenhand.words import argument, called, count_of, listed, lowered, number, phrase, quoted, sentence, together
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison
@@ -457,19 +457,17 @@ class Rival:
                 yield phrase("{now} would be among the first {places} instead of {before}.", **names)
 
     def _nearer(self, means: str) -> tuple[str, str]:
-        """Return by how much the other method predicts better, and what sets it apart, or which it is."""
+        """Return by how much the other method predicts better, which it is, and what sets it apart."""
         far, near = self.errors
-        lead = phrase("The other method predicts hidden scores better than the one used.")
-        if far is not None and near is not None and near < far and number(near, 1) != number(far, 1):
+        told = {"other": quoted(self.other.fit.name), "near": number(near, 1), "far": number(far, 1)}
+        lead = phrase("The other method, {other}, predicts hidden scores better than the one used.", **told)
+        if far is not None and near is not None and near < far and told["near"] != told["far"]:
             lead = phrase(
-                "When each score is predicted from all others, the method used is off by {far} points, the other by "
-                "{near}.",
-                far=number(far, 1),
-                near=number(near, 1),
+                "When each score is predicted from all others, the method used is off by {far} points, the other, "
+                "{other}, by {near}.",
+                **told,
             )
-        if means:
-            return lead, phrase("By the other, {means}.", means=means)
-        return lead, phrase("The other is {method}.", method=self.other.fit.name)
+        return lead, phrase("By the other, {means}.", means=means) if means else ""
 
     @property
     def remedy(self) -> str:

@@ -9,7 +9,7 @@ import re
 import shlex
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,6 +26,7 @@ from evenhand.answers.alerts import alerts, all_clear, looked_at, provisional
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Choice, Decision, Standing, decide, standings, why_unsafe, with_choice
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
+from evenhand.answers.hanging import crossings
 from evenhand.answers.heldout import leverages
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
@@ -164,12 +165,13 @@ class Report:
     """All that a report says, before it is laid out.
 
     The summaries are those of the command line; None where a part was left out or cannot be had. ``decision`` and
-    ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, and ``clear``
-    that nothing is, line by line, ``looked`` what was looked at before that was said; ``supported`` is the method that
-    the scores support, with the reason, ``rule`` what it was found by, ``is_clear`` whether it clearly predicts better
-    than the one used, ``is_simpler`` whether it is taken for being simpler, and ``asked`` the options that ask for it.
-    ``entered`` is the number of scores with those that are left out until they are checked, ``changes`` what was left
-    out or changed by hand, in sentences.
+    ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, ``hangs`` who
+    would cross the line without whom and what rank each would have then, ``clear`` that nothing is wrong, line by line,
+    ``looked`` what was looked at before that was said; ``supported`` is the method that the scores support, with the
+    reason, ``rule`` what it was found by, ``is_clear`` whether it clearly predicts better than the one used,
+    ``is_simpler`` whether it is taken for being simpler, and ``asked`` the options that ask for it. ``entered`` is the
+    number of scores with those that are left out until they are checked, ``changes`` what was left out or changed by
+    hand, in sentences.
     """
 
     fit: Fit
@@ -189,6 +191,7 @@ class Report:
     mark: Fingerprint
     pictures: dict[str, charts.Picture] = field(repr=False)
     notes: list[Problem] = field(default_factory=list)
+    hangs: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     clear: Sequence[str] = ()
     looked: str = ""
     asked: str = ""
@@ -262,6 +265,7 @@ def make_report(
             mark=mark,
             pictures=_pictures(fit, compared, notes),
             notes=notes,
+            hangs={} if decision is None or not deletions else crossings(decision, deletions),
             clear=(clear := all_clear(alerted, fit, decision, deletions=deletions)),
             looked=looked_at(fit, decision, comparison=compared, deletions=deletions) if clear else "",
             asked=_asked(fit, compared),
@@ -568,7 +572,7 @@ def render(
         fit=fit,
         method_name=lambda name: method_name(name, confidence=fit.panel.confidence).replace("'", "’"),
         supported_method=told,
-        simpler_words=f"the same, but {lacks}" if (lacks := method_lacks(told or "", fit.method)) else "",
+        simpler_words=method_lacks(told or "", fit.method),
         rows=ROWS,
         anchors={one.standing.object: f"#o{at}" for at, one in enumerate(laid_out["objects"])},
         stops=stops,
@@ -577,6 +581,7 @@ def render(
         is_provisional=bool(stops),
         without=provisional(stops),
         left_out=_left_out(stops),
+        hangs=report.hangs,
         changes_of=_changes_of(laid_out["objects"], {*alerted, *(() if verdict is None else verdict.undecided)}),
         places={one.object: one.place for one in rows},
         standing_of={one.object: one for one in rows},
@@ -604,6 +609,7 @@ def render(
         beside=beside(verdict, form),
         is_wrapped=laid_out["is_long"] and is_wrapped(verdict),
         row_height=sheet.height(on_sheet),
+        is_terse=sheet.is_terse,
         is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
         annexes=annexes(len(rows), laid_out["nouns"], bool(laid_out["assessors"])),
         annex_axis=laid_out["table"].axis,

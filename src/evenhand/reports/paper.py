@@ -66,6 +66,9 @@ _BOLD: Final = 1.12
 _FOR: Final = 205
 """Width of the number of those who compete with the number of places: in less, it takes another line."""
 
+_ENOUGH: Final = 11
+"""With room for fewer rows, advice is left out."""
+
 _FLOWING: Final = 0.4
 """Where this share of the first sheet would stay empty, the annex begins on it."""
 
@@ -137,11 +140,13 @@ def _instead(decision: Decision, other: Decision, asked: str) -> str:
 class Sheet:
     """The first sheet: the height that is left for rows, and how much of a row names of several lines add to it.
 
-    It is as high as a sheet of letter paper: one of A4 has room for a few rows more.
+    It is as high as a sheet of letter paper: one of A4 has room for a few rows more. A terse one has no room for what
+    to do about what must be checked.
     """
 
     room: float
     more: float
+    is_terse: bool = False
 
     @property
     def rows(self) -> int:
@@ -179,7 +184,7 @@ def sheet_of(
     """
     used = 113.0 + _form(form)  # with the title of the table, its head, the line, the legend, and what is left out
     used += 20 * max(0, _lines(title, _BOLD * 16) - 1)
-    is_stopped = any(one.level == "stop" for one in alerts)
+    is_stopped, advised = any(one.level == "stop" for one in alerts), 0
     for one in alerts:
         used += 0 if is_stopped else 17 * _lines(one.beside, 14)
         if one.level == "check" and is_stopped:  # named in a sentence, beside the tag
@@ -188,12 +193,11 @@ def sheet_of(
             used += 12 + 16 * _lines(one.message, 12)
         else:
             used += 13 + 17 * _lines(one.headline, 12.7)
-            used += sum(16 * _lines(f"{lead} {rest}", 11.7, _WIDTH - 30) for lead, rest in one.lines)
-            used += (
-                16 * _lines(one.advice, 11.2, _WIDTH - 30)
-                if one.level == "check" and "`" in one.remedy and one.advice
-                else 0
-            )
+            bold = [int((_BOLD - 1) * len(lead)) * " " for lead, _rest in one.lines]
+            texts = [f"{lead}{more} {rest}" for more, (lead, rest) in zip(bold, one.lines, strict=True)]
+            used += sum(16 * _lines(text, 11.7, _WIDTH - 30) for text in texts)
+            if one.level == "check" and "`" in one.remedy and one.advice:
+                advised += 18 * _lines(one.advice, 11.2, _WIDTH - 30)
         if one.level == "stop":
             used += 76 + (66 if one.scores else 0) + (26 + 18 * len(one.outcomes) if one.outcomes else 0)
     labels = fit.values.labels
@@ -213,7 +217,9 @@ def sheet_of(
     groups = int(fit.values.component.max()) + 1
     used += 23 * groups if groups > 1 else 0
     lines = sum(_lines(label, 11.5, _LONG_NAME) for label in labels) / len(labels) if is_long else 1
-    sheet = Sheet(_HEIGHT - used, 12 * (lines - 1))
+    sheet = Sheet(_HEIGHT - used - advised, 12 * (lines - 1))
+    if sheet.rows < _ENOUGH:
+        sheet = replace(sheet, room=sheet.room + advised, is_terse=advised > 0)
     has_note = decision is not None and bool(decision.uneven_words()) and len(labels) <= sheet.rows
     return replace(sheet, room=sheet.room - 15) if has_note else sheet  # else the annex has the note
 

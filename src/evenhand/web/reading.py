@@ -56,7 +56,7 @@ _MENUS: Final[Mapping[str, str]] = {
     "sheet": remark("the menu “Sheet”"),
     "best": remark("the menu “Better is”"),
     "duplicates": remark("the menu “Same assessor scored twice”"),
-    "missing": remark("the field “Means empty” further down"),
+    "missing": remark("the field “Means empty”"),
     "scores": remark("the table of words"),
     "aliases": remark("the field “Words for confidence”"),
     "level_scale": remark("the field “Scale of confidence”"),

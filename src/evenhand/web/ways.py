@@ -122,8 +122,8 @@ def _forms(alert: Alert, panel: Panel, answer: Answer) -> Iterator[Way]:
         for who in list(dict.fromkeys(alert.assessors))[:_FEW]:
             yield Way(_("Try without %(who)s") % {"who": called(who, "assessor")}, begin, {"trial": f"without:{who}"})
     elif alert.kind == "other_method" and (wanted := choices_for(alert.method)) is not None:
-        yield Way(_("Use that method"), choose, wanted)
-        yield Way(_("Try it beside this one"), begin, {"trial": "method"})
+        yield Way(_("Use the other method"), choose, wanted)
+        yield Way(_("Try the other beside it"), begin, {"trial": "method"})
     elif alert.kind == "far_score":
         for who, object_ in (_giver(answer, at) for at in alert.scores[:_FEW]):
             words = _("Try without %(who)s on %(object)s") % {"who": quoted(who), "object": quoted(object_)}

@@ -406,8 +406,8 @@ def verdict_means() -> dict[str, str]:
     """Return what is meant by each verdict on an assessor."""
     return {
         "erratic": _(
-            "Their scores lie further from what the others say than expected, or rise too little with it; a few good "
-            "assessors do so by chance."
+            "Their scores differ from the others’ more than expected, or hardly follow them. By chance this happens "
+            "to a few good assessors, too."
         ),
         "other ranking": _("Their scores do not rise with what the others say of the same work."),
         "bunched": _("Their scores lie closer together than the work they read."),
@@ -460,7 +460,8 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         rows.sort(key=lambda row: -abs(row["left"]))
         ends = float(scores.score.min()), float(scores.score.max())
         for row in rows:  # nobody can give more than the scale has
-            row["at_end"] = (row["score"], row["left"] > 0) in ((ends[0], True), (ends[1], False))
+            is_off = round(float(row["left"]), context["table"].digits) != 0
+            row["at_end"] = is_off and (row["score"], row["left"] > 0) in ((ends[0], True), (ends[1], False))
         furthest = next((row for row in rows if not row["at_end"]), None)
         reach = 0.0 if furthest is None else abs(rows[0]["left"])
         context |= {"furthest": furthest, "verdict": READ_AS.get(fits.get(label, ""), fits.get(label))}
