@@ -66,7 +66,7 @@ _BOLD: Final = 1.12
 _FOR: Final = 205
 """Width of the number of those who compete with the number of places: in less, it takes another line."""
 
-_ENOUGH: Final = 11
+_ENOUGH: Final = 10
 """With room for fewer rows, advice is left out."""
 
 _FLOWING: Final = 0.4
