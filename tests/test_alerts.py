@@ -202,7 +202,7 @@ def test_whom_it_moves_most_that_far_scores_count_less_is_told_of_those_in_or_op
     who, score = fit.panel.assessors[fit.panel.assessor_index[least]], fit.panel.score[least]
     points = number(moved[most], 1, signed=True)
     found = only(alerts(fit, decision), "outliers")
-    said = f"for {most} (rank {place}, open), by {points} points: there the {score:g} from {who} counts less."
+    said = f"{most} most: by {points} points (now rank {place}, open), because the {score:g} from {who} counts less."
     assert found.level == "note"
     assert said in found.message
     assert found.scores == tuple(fit.model.outlying.tolist())
@@ -248,9 +248,9 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert now.headline(by_method=True) == "3 proposals are in by the method used; 18 compete for the other 7 places"
     assert now.brief(by_method=True) == "3 in by the method used; 18 compete for 7 of 10 places"
     errors = {row.method: row.loo_rmse for row in compared.methods}
-    other_name = "“calibration with confidence, pulled towards the mean”"
-    off = f"off by {errors[fit.method]:.1f} points, the other, {other_name}, by {errors[advised]:.1f}."
-    assert f"the method used is {off} By the other, values are pulled" in found.message
+    off = f"off by {errors[fit.method]:.1f} points, the other by {errors[advised]:.1f}."
+    which = "The other is “calibration with confidence, pulled towards the mean”."
+    assert f"the method used is {off} {which}" in found.message
     by_advice = eh.refine(panel, shrink=True)
     assert not [one for one in alerts(by_advice, other, comparison=compared) if one.kind == "other_method"]
 

@@ -191,7 +191,7 @@ def test_where_nothing_can_be_ranked_the_reason_comes_first() -> None:
     one = make_report(FITS["one assessor"](), top=2, candidates=())
     assert one.decision == [
         "No decision can be given. Nobody can say how sure ranks are: there are just enough scores to find the values, "
-        "and none left over to check them; more scores, or declared uncertainties, would tell.",
+        "and none left over to check them (no degrees of freedom); more scores, or declared uncertainties, would tell.",
         "By value alone, and nobody can say how surely, the first 2 are objects 1, 2.",
     ]
     level = eh.calibrate(Panel.from_arrays([0, 1, 2], [0, 0, 0], [50.0, 60.0, 50.0]))

@@ -753,7 +753,7 @@ def test_another_method_at_a_click_is_said_with_who_is_no_longer_in_and_undone_s
     assert Panel.objects.get(pk=demo).choices == {"places": 10}
     record = text(chair.get(f"/panels/{demo}/record"))
     assert record.count("Method set to calibration with confidence") == 2
-    why = "off by 10.1 points, the other, “calibration with confidence, pulled towards the mean”, by 9.2."
+    why = "the method used is off by 10.1 points, the other by 9.2."
     assert record.count(why) == 1, (
         "why the advice was followed stands in the record; that it was undone needs no reason"
     )
@@ -1679,3 +1679,18 @@ def test_scores_that_count_alike_can_be_shrunk_and_the_command_line_comes_to_the
     alone = eh.refine(eh.demo().with_equal_confidence(), shrink=True)
     np.testing.assert_allclose(found.values.estimate, alone.values.estimate, rtol=1e-6)
     assert typed(found, choices) == ["--shrink", "--method", "iba"]
+
+
+def test_cells_that_are_no_scores_are_a_check_in_the_list_of_panels(chair: Any) -> None:
+    rows = ["proposal,assessor,score", *(f"{what},{who},{6 + at}" for at, what in enumerate("ABC") for who in "xyz")]
+    panel = opened(chair, "bad cell.csv", "\n".join([*rows[:-1], "C,z,seven"]).encode())
+    assert "One cell is no score and is read as empty" in text(seen(chair, f"/panels/{panel}/"))
+    seen(chair, f"/panels/{panel}/assessors")  # which does not look at cells, and takes nothing back
+
+    def listed() -> str:
+        return text(chair.get("/")).partition("bad cell")[2].partition("Delete")[0]
+
+    assert "Check" in listed()
+    chair.post(f"/panels/{panel}/reading/correct", {"row": "10", "column": "score", "text": "7"})
+    seen(chair, f"/panels/{panel}/")
+    assert "Check" not in listed()

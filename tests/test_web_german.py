@@ -357,7 +357,7 @@ def test_what_is_wrong_with_a_file_is_told_each_reader_in_one_language(demo: tup
 def test_the_evidence_is_said_in_german(demo: tuple[Any, str]) -> None:
     shown = re.sub(r"\s+", " ", seen_text(demo[0], f"{demo[1]}evidence"))
     assert "sagt es in der Regel mit einem Fehler von 9.2 Punkten voraus" in shown
-    assert "Einfache Mittelwerte: mit einem Fehler von 19.5." in shown
+    assert "Das einfache Mittel liegt um 19.5 daneben." in shown
 
 
 def test_each_reader_has_alerts_and_files_in_one_language(demo: tuple[Any, str]) -> None:

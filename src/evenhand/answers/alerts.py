@@ -155,16 +155,14 @@ def _outliers(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
     rows = fit.model.outlying.tolist()
     if not rows:
         return
-    lead = phrase("Furthest off, for how sure they were:")
+    lead = phrase("The furthest, for how sure they were:")
     if fit.panel.is_equally_confident:
-        lead = phrase("Furthest off:")
+        lead = phrase("The furthest:")
     moved = _most_moved(fit, decision)
     yield Alert(
         "note",
         "outliers",
-        phrase("1 score is far from all others, and counts less")
-        if len(rows) == 1
-        else phrase("{count} scores are far from all others, and count less", count=f"{len(rows):,}"),
+        phrase("Scores count less the further they lie from all others"),
         ((lead, f"{_clauses([_outlying(fit, at, decision) for at in rows])}."), *([("", moved)] if moved else [])),
         where=name_some([place_of(fit.panel, at) for at in rows]),
         scores=tuple(rows),
@@ -209,8 +207,8 @@ def _most_moved(fit: Fit, decision: Decision | None) -> str:
     own = np.flatnonzero(panel.object_index == fit.values.index_of(most.object))
     least = int(own[np.argmin(fit.weight[own] / panel.precision[own])])
     return phrase(
-        "That scores far off count less matters most, of those in or open, for {object} (rank {rank}, {status}), by "
-        "{points} points: there the {score} from {who} counts less.",
+        "Among those in or open this changes {object} most: by {points} points (now rank {rank}, {status}), because "
+        "the {score} from {who} counts less.",
         object=called(most.object, panel.noun),
         points=number(by[most.object], decimals(float(np.ptp(panel.score))), signed=True),
         rank=f"{most.place:,}",
@@ -254,14 +252,16 @@ def _groups(fit: Fit) -> Iterator[Alert]:
     if groups < 2:
         return
     lines, remedy = [*_group_lines(fit)], _joining(fit)
+    why = phrase("No assessor has read work of two groups, so nothing says which is better.")
     if fit.connectivity.is_connected:
+        why = phrase("Nothing says whether one group is better or its assessors more generous.")
         lines = [("", phrase("All criteria together would join them; one of the criteria alone does not."))]
         remedy = phrase("Ask for the scores that a criterion lacks, or decide by the other criteria.")
     yield Alert(
         "stop",
         "groups",
         phrase("The panel falls into {groups} groups that cannot be compared", groups=groups),
-        (("", phrase("Nothing says whether one group is better or its assessors more generous.")), *lines),
+        (("", why), *lines),
         remedy=remedy,
     )
 

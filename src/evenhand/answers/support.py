@@ -402,10 +402,10 @@ class Rival:
                 noun = panel.noun
                 moved = "; ".join(self._moved(lambda labels: together(labels, noun, _NAMED), rest))
                 said.append(phrase("By the method that predicts better, {moved}.", moved=moved))
-            return *([(said[0], " ".join(said[1:]))] if said else []), self._nearer(means)
+            return *([(said[0], " ".join(said[1:]))] if said else []), self._nearer()
         that = phrase("It is {method}", method=self.other.fit.name)
         if lacks := method_lacks(model.method, self.made.fit.model.method):
-            that, means = phrase("In it {means}", means=lacks), ""
+            that, means = phrase("By that method {means}", means=lacks), ""
         lines = [(f"{that}:", f"{means}.") if means else (f"{that}.", "")]
         if self.changed:
             moved = "; ".join(self._moved(lambda labels: together(labels, panel.noun, _NAMED), self.changed))
@@ -456,18 +456,17 @@ class Rival:
             else:
                 yield phrase("{now} would be among the first {places} instead of {before}.", **names)
 
-    def _nearer(self, means: str) -> tuple[str, str]:
-        """Return by how much the other method predicts better, which it is, and what sets it apart."""
+    def _nearer(self) -> tuple[str, str]:
+        """Return by how much the other method predicts better, and which it is."""
         far, near = self.errors
-        told = {"other": quoted(self.other.fit.name), "near": number(near, 1), "far": number(far, 1)}
-        lead = phrase("The other method, {other}, predicts hidden scores better than the one used.", **told)
-        if far is not None and near is not None and near < far and told["near"] != told["far"]:
+        lead = phrase("The other method predicts hidden scores better than the one used.")
+        if far is not None and near is not None and near < far and number(near, 1) != number(far, 1):
             lead = phrase(
-                "When each score is predicted from all others, the method used is off by {far} points, the other, "
-                "{other}, by {near}.",
-                **told,
+                "Tested by hiding each score in turn, the method used is off by {far} points, the other by {near}.",
+                far=number(far, 1),
+                near=number(near, 1),
             )
-        return lead, phrase("By the other, {means}.", means=means) if means else ""
+        return lead, phrase("The other is {method}.", method=quoted(self.other.fit.name))
 
     @property
     def remedy(self) -> str:

@@ -178,8 +178,8 @@ class EstimatedNoise:
         """Why variances or intervals cannot be had."""
         if self.nu <= 0:
             return phrase(
-                "there are just enough scores to find the values, and none left over to check them; more scores, or "
-                "declared uncertainties, would tell"
+                "there are just enough scores to find the values, and none left over to check them (no degrees of "
+                "freedom); more scores, or declared uncertainties, would tell"
             )
         if not self._is_told:
             return phrase(

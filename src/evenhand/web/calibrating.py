@@ -157,6 +157,7 @@ class Answer:
             "counts": counts,
             "alert": level,
             "checks": len(checks),
+            "unread": unread,
             "chosen": 0 if self.choice is None else len(self.choice.objects),
             "places": None if made is None else [made.given, made.places],
         }

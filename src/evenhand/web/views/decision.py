@@ -54,19 +54,19 @@ _SEARCHED: Final = 20
 """From this many objects on, the table has a field to search in."""
 
 
-def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict[str, Any]:
-    """Return what every page of a result has."""
+def shown(
+    panel: Panel, found: Answer, objects: Sequence[Standing] = (), unread: Sequence[tuple[int, str]] | None = None
+) -> dict[str, Any]:
+    """Return what every page of a result has; ``unread`` are cells that are no scores, where a page looks at them."""
     answer = found.with_choice(panel.choice)
-    looked: Looked | None = looking(panel).result
-    unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
-    known = answer.known(panel.stands, unread=len(unread))
+    known = answer.known(panel.stands, unread=panel.known.get("unread", 0) if unread is None else len(unread))
     if panel.known != known:
         Panel.objects.filter(pk=panel.pk).update(known=known)  # without a new date: nothing was changed
         panel.known = known
     laid_out = blocks.context(answer.fit, answer.decision, answer.standings, objects)
     return laid_out | {
         "answer": answer,
-        "unread": unread,
+        "unread": unread or [],
         "fit": answer.fit,
         "anchors": _links("object", panel, answer.fit.panel.objects),
         "assessor_links": _links("assessor", panel, answer.fit.panel.assessors),
@@ -133,8 +133,9 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None, refus
 
     def show(answer: Answer) -> HttpResponse:
         looked: Looked | None = looking(panel).result
+        unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         settled = by_hand(panel)
-        context = shown(panel, answer) | {"settled": settled}
+        context = shown(panel, answer, unread=unread) | {"settled": settled}
         context |= {"changes": lines(settled, answer.found.combined.panel), "siblings": siblings(panel, settled)}
         context |= _alerts(panel, answer, context) | {"groups": groups_of(panel, answer)}
         context |= {"slips": slips_of(looked, _slips(answer))} | _picks(answer)
