@@ -202,7 +202,8 @@ def test_whom_it_moves_most_that_far_scores_count_less_is_told_of_those_in_or_op
     who, score = fit.panel.assessors[fit.panel.assessor_index[least]], fit.panel.score[least]
     points = number(moved[most], 1, signed=True)
     found = only(alerts(fit, decision), "outliers")
-    said = f"{most} most: by {points} points (now rank {place}, open), because the {score:g} from {who} counts less."
+    assert not decision.inside
+    said = f"open this changes {most} most: by {points} points (now rank {place}), because the {score:g} from {who}"
     assert found.level == "note"
     assert said in found.message
     assert found.scores == tuple(fit.model.outlying.tolist())

@@ -1694,3 +1694,21 @@ def test_cells_that_are_no_scores_are_a_check_in_the_list_of_panels(chair: Any) 
     chair.post(f"/panels/{panel}/reading/correct", {"row": "10", "column": "score", "text": "7"})
     seen(chair, f"/panels/{panel}/")
     assert "Check" not in listed()
+
+
+def test_scores_at_the_end_of_the_scale_come_after_those_that_could_be_nearer(chair: Any) -> None:
+    given = {"x": (9, 8, 6, 4, 3, 2), "y": (8, 9, 5, 5, 2, 3), "z": (10, 10, 10, 9, 6, 8)}  # to whom 10 is the most
+    rows = [
+        "proposal,assessor,score",
+        *(f"P{at},{who},{one}" for who, all_ in given.items() for at, one in enumerate(all_)),
+    ]
+    panel = opened(chair, "ends.csv", "\n".join(rows).encode())
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    page = seen(chair, f"/panels/{panel}/assessors/2").content.decode()
+    noted = [
+        "is the highest score there is" in row
+        for row in re.findall(r"<tr.*?</tr>", page.partition("of-four")[2], re.S)[1:]
+    ]
+    assert noted == sorted(noted)
+    assert any(noted)
+    assert "is furthest off" in page

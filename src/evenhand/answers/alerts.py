@@ -155,9 +155,9 @@ def _outliers(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
     rows = fit.model.outlying.tolist()
     if not rows:
         return
-    lead = phrase("The furthest, for how sure they were:")
+    lead = phrase("Furthest off, given the confidence declared:")
     if fit.panel.is_equally_confident:
-        lead = phrase("The furthest:")
+        lead = phrase("Furthest off:")
     moved = _most_moved(fit, decision)
     yield Alert(
         "note",
@@ -206,15 +206,24 @@ def _most_moved(fit: Fit, decision: Decision | None) -> str:
     most = max(shown, key=lambda one: abs(by[one.object]))
     own = np.flatnonzero(panel.object_index == fit.values.index_of(most.object))
     least = int(own[np.argmin(fit.weight[own] / panel.precision[own])])
+    told = {
+        "object": called(most.object, panel.noun),
+        "points": number(by[most.object], decimals(float(np.ptp(panel.score))), signed=True),
+        "rank": f"{most.place:,}",
+        "status": status_word(most.status or "undecided"),
+        "score": written(panel, float(panel.score[least])),
+        "who": named(panel, least)[0],
+    }
+    if not decision.inside:
+        return phrase(
+            "Among those who are open this changes {object} most: by {points} points (now rank {rank}), because the "
+            "{score} from {who} counts less.",
+            **told,
+        )
     return phrase(
         "Among those in or open this changes {object} most: by {points} points (now rank {rank}, {status}), because "
         "the {score} from {who} counts less.",
-        object=called(most.object, panel.noun),
-        points=number(by[most.object], decimals(float(np.ptp(panel.score))), signed=True),
-        rank=f"{most.place:,}",
-        status=status_word(most.status or "undecided"),
-        score=written(panel, float(panel.score[least])),
-        who=named(panel, least)[0],
+        **told,
     )
 
 

@@ -100,7 +100,7 @@ _MARKS: Final = re.compile(
 )
 _LEFTWARD: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 _LETTERS: Final = f"[{_LEFTWARD}]+"
-LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u200d'’.-]+{_LETTERS})*")
+LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ …\u200c\u200d'’.-]+{_LETTERS})*")
 _MAY_BE: Final = re.compile(f"[\u2068{_LEFTWARD}]")
 """Words that run from right to left, and what is set apart already; and a letter of these, which is found sooner."""
 

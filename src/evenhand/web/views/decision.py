@@ -433,7 +433,10 @@ def _reliability(answer: Answer) -> dict[str, Any] | None:
 
 @require_GET
 def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
-    """Show one assessor: bias, and each score beside what it is expected to be, the furthest off first."""
+    """Show one assessor: bias, and each score beside what it is expected to be, the furthest off first.
+
+    Scores that could not be nearer, as the scale ends there, come last.
+    """
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
@@ -458,13 +461,13 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         ]
         told = _reliability(answer)
         fits = {} if told is None else {row["assessor"]: row["verdict"] for row in told["assessors"]}
-        rows.sort(key=lambda row: -abs(row["left"]))
         ends = float(scores.score.min()), float(scores.score.max())
         for row in rows:  # nobody can give more than the scale has
             is_off = round(float(row["left"]), context["table"].digits) != 0
             row["at_end"] = is_off and (row["score"], row["left"] > 0) in ((ends[0], True), (ends[1], False))
-        furthest = next((row for row in rows if not row["at_end"]), None)
-        reach = 0.0 if furthest is None else abs(rows[0]["left"])
+        rows.sort(key=lambda row: (row["at_end"], -abs(row["left"])))
+        furthest = None if not rows or rows[0]["at_end"] else rows[0]
+        reach = 0.0 if furthest is None else max(abs(row["left"]) for row in rows)
         context |= {"furthest": furthest, "verdict": READ_AS.get(fits.get(label, ""), fits.get(label))}
         context["verdict_means"] = verdict_means().get(fits.get(label, ""))
         held = [one for one in answer.alerts if one.kind == "hangs_on_assessor"]
