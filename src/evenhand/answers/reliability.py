@@ -212,9 +212,9 @@ class Reliability(frames.Shown):
         """Return whether to calibrate, in words."""
         before, after = (self._now[name] for name in self._shown)
         of = {
-            AVERAGES: phrase("{number} of averages"),
-            CALIBRATED: phrase("{number} of calibrated values"),
-            SHRUNK: phrase("{number} of values pulled towards the mean"),
+            AVERAGES: phrase("{number} for plain averages"),
+            CALIBRATED: phrase("{number} for calibrated values"),
+            SHRUNK: phrase("{number} for values pulled towards the mean"),
         }
         ends = listed([of[name].format(number=number(self._now[name])) for name in self._shown])
         gain = after - before
@@ -253,7 +253,7 @@ class Reliability(frames.Shown):
             (first, count), *others = ways.items()
             said.append(
                 phrase(
-                    "Each {thing} has {now}. For a reliability of {target}, {values} would need {scores} per "
+                    "Each {thing} has {now}. To reach a reliability of {target}, {values} would need {scores} per "
                     "{thing}{others}.",
                     target=f"{TARGET:g}",
                     values=of[first],

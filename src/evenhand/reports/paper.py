@@ -18,7 +18,7 @@ TICKED_LONG: Final = 10
 DENSE, ROOMY = 15, 22
 """Heights of a row of the table in print, in CSS pixels and without its line: at least, and where there is room."""
 
-_WIDTH, _HEIGHT = 680, 935
+_WIDTH, _HEIGHT = 680, 928
 """Of A4 the width, as it is the narrower, of letter the height, as it is the lower; less what fonts may differ."""
 
 _TALLER: Final = 66
