@@ -197,9 +197,16 @@ def test_whom_it_moves_most_that_far_scores_count_less_is_told_of_those_in_or_op
     moved = {one.object: sum(part.amount for part in one.parts if part.kind == "noise") for one in eh.explain(fit)}
     most = max((*decision.inside, *decision.undecided), key=lambda label: abs(moved[label]))
     place = next(one.place for one in decision.standings if one.object == most)
-    own = np.flatnonzero(fit.panel.object_index == fit.values.index_of(most))
-    least = own[np.argmin((fit.weight / fit.panel.precision)[own])]
-    who, score = fit.panel.assessors[fit.panel.assessor_index[least]], fit.panel.score[least]
+    explained = eh.explain(fit, most)
+    assert explained.weights is not None
+    own = np.flatnonzero(fit.panel.object_index == fit.values.index_of(most)).tolist()
+    giver = [fit.panel.assessors[fit.panel.assessor_index[at]] for at in own]
+    kept = dict(zip((label for label, *_ in explained.standards), explained.weights, strict=True))
+    lost = [
+        fit.panel.precision[at] / fit.panel.precision[own].sum() - kept[label]
+        for at, label in zip(own, giver, strict=True)
+    ]
+    who, score = giver[int(np.argmax(lost))], fit.panel.score[own[int(np.argmax(lost))]]
     points = number(moved[most], 1, signed=True)
     found = only(alerts(fit, decision), "outliers")
     assert not decision.inside

@@ -156,7 +156,7 @@ def _outliers(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
     if not rows:
         return
     lead = phrase("Furthest off, given the confidence declared:")
-    if fit.panel.is_equally_confident:
+    if fit.panel.is_equally_confident or not fit.model.uses_confidence:
         lead = phrase("Furthest off:")
     moved = _most_moved(fit, decision)
     yield Alert(
@@ -194,7 +194,7 @@ def _outlying(fit: Fit, at: int, decision: Decision | None) -> str:
 
 def _most_moved(fit: Fit, decision: Decision | None) -> str:
     """Return whom it moves most of those who are in or open that scores far off count less; empty for nobody."""
-    from evenhand.answers.explain import explain
+    from evenhand.answers.explain import explain, lost_weights
 
     panel = fit.panel
     if decision is None or panel.n_assessments > LARGEST:
@@ -205,7 +205,7 @@ def _most_moved(fit: Fit, decision: Decision | None) -> str:
         return ""
     most = max(shown, key=lambda one: abs(by[one.object]))
     own = np.flatnonzero(panel.object_index == fit.values.index_of(most.object))
-    least = int(own[np.argmin(fit.weight[own] / panel.precision[own])])
+    least = int(own[np.argmax(lost_weights(fit)[own])])
     told = {
         "object": called(most.object, panel.noun),
         "points": number(by[most.object], decimals(float(np.ptp(panel.score))), signed=True),

@@ -203,6 +203,12 @@ def score_weights(fit: Fit) -> Floats | None:
     return found.share if found.is_mean else None
 
 
+def lost_weights(fit: Fit) -> Floats:
+    """Return what each score loses of its part in the value because outlying or rounded scores count less."""
+    found = _weighing(fit)
+    return np.asarray(found.declared - found.share)
+
+
 @dataclass(frozen=True, eq=False)
 class _Weighing:
     """What each score weighs, as parts of the weight of its object."""

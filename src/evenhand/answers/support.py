@@ -392,7 +392,6 @@ class Rival:
     def lines(self) -> tuple[tuple[str, str], ...]:
         """What it would decide, and why it is to be believed; what cannot be left out comes first."""
         panel, model = self.made.fit.panel, self.other.fit.model
-        means = method_means(model.method, panel.confidence)
         if self.is_weighty:
             said = [one for one in (*self._swapped(), self._fallen(), self._sure()) if one]
             rest = [one for one in self.changed if one not in {*self.gone, *self.new}]
@@ -403,7 +402,7 @@ class Rival:
                 moved = "; ".join(self._moved(lambda labels: together(labels, noun, _NAMED), rest))
                 said.append(phrase("By the method that predicts better, {moved}.", moved=moved))
             return *([(said[0], " ".join(said[1:]))] if said else []), self._nearer()
-        that = phrase("It is {method}", method=self.other.fit.name)
+        that, means = phrase("It is {method}", method=self.other.fit.name), method_means(model.method, panel.confidence)
         if lacks := method_lacks(model.method, self.made.fit.model.method):
             that, means = phrase("By that method {means}", means=lacks), ""
         lines = [(f"{that}:", f"{means}.") if means else (f"{that}.", "")]
