@@ -216,13 +216,13 @@ def _most_moved(fit: Fit, decision: Decision | None) -> str:
     }
     if not decision.inside:
         return phrase(
-            "Among those who are open this changes {object} most: by {points} points (now rank {rank}), because the "
-            "{score} from {who} counts less.",
+            "Among those who are open this by itself changes {object} most: by {points} points (now rank {rank}), because "
+            "the {score} from {who} counts less.",
             **told,
         )
     return phrase(
-        "Among those in or open this changes {object} most: by {points} points (now rank {rank}, {status}), because "
-        "the {score} from {who} counts less.",
+        "Among those in or open this by itself changes {object} most: by {points} points (now rank {rank}, {status}), "
+        "because the {score} from {who} counts less.",
         **told,
     )
 

@@ -72,7 +72,7 @@ class Part:
     Attributes
     ----------
     words, brief
-        What it is, in full (``"Jansen is strict: undo −12.7, at a weight of 75%"``) and for a sentence.
+        What it is, in full (``"Jansen is strict: undo −12.7 in 1 of 2 scores"``) and for a sentence.
     amount
         What it adds, rounded as it is shown: such amounts add up to the difference as it is shown.
     kind
@@ -98,10 +98,10 @@ class Explanation(Shown):
     object, value, average, difference
         The object, its value, the plain mean of its scores, and value less average.
     standards
-        For each of its assessors, in the order of its scores: label, bias, and what undoing the bias adds, -q b.
+        For each of its assessors, in the order of its scores: label, bias, and what undoing the bias adds, -b/n.
     weighting
-        What weighing scores instead of taking all alike adds: by confidence, by how far outlying they are, and not at
-        all where their assessor scored nothing else.
+        What weighing scores less biases instead of taking all alike adds: by confidence and by how far outlying they
+        are; with what leaving out scores of assessors who scored nothing else adds.
     digits
         Decimals that are shown: one, and more where scores spread over less than ten points.
     drawn
@@ -146,19 +146,21 @@ def explain(fit: Fit, label: str) -> Explanation: ...
 def explain(fit: Fit, label: str | None = None) -> list[Explanation] | Explanation:
     """Return for each object, or for the one of that label, why its value differs from its plain average.
 
-    With q = c/C_o, v_o = sum q (s - b), so that v_o less the mean score is the sum of -q b over its assessors
-    plus the sum of (q - 1/n) s: an identity, exact up to rounding. Biases are those of the fit's gauge. A score of an
-    assessor who scored nothing else fixes the bias of that assessor alone: it has q = 0, and the others tell the value.
-    With a refined model q is what each score weighs after all (`score_weights`), and what is left is named too.
+    With q = c/C_o, v_o = sum q (s - b), so that v_o less the mean score is the sum of -b/n over its n assessors plus
+    the sum of (q - 1/n) (s - b): an identity, exact up to rounding. Standards are undone first, all scores alike; then
+    confidence moves the value only as far as scores less biases still differ. Biases are those of the fit's gauge. A
+    score of an assessor who scored nothing else fixes the bias of that assessor alone: it is left out before all else,
+    and the others tell the value. With a refined model q is what each score weighs after all (`score_weights`), and
+    what is left is named too.
 
     Examples
     --------
     >>> import evenhand as eh
     >>> fit = eh.calibrate(eh.demo())
     >>> print(explain(fit, "P32"))
-    +18.2: Jansen is strict (+9.6), Farouk is strict (+4.8), the surer score counts more (+3.8)
+    +18.2: Farouk is strict (+9.7), Jansen is strict (+6.4), the surer score counts more (+2.1)
     >>> explain(fit, "P32").parts[0].words
-    'Jansen is strict: undo −12.7, at a weight of 75.4%'
+    'Farouk is strict: undo −19.4 in 1 of 2 scores'
     """
     fit.require("explain")
     work = _Work.of(fit)
@@ -267,6 +269,8 @@ class _Work:
     digits: int
     average: Floats  # plain means
     difference: Floats
+    undone: Floats  # what undoing the bias of its assessor in each score adds, all that count alike
+    less: Floats  # scores less biases, in points
     weighting: Floats  # what all weights add
     confidence: Floats  # what confidence alone adds
     without: Floats  # what leaving out scores that tell nothing adds
@@ -291,24 +295,29 @@ class _Work:
         weighing = _weighing(fit)
         share, declared = weighing.share, weighing.declared
         about = centred - average[panel.object_index]
+        bias = _bias_in_points(fit)
         every = 1.0 / panel.object_assessments[panel.object_index]
         alike = _shares(fit, np.where(lone, 0.0, 1.0))
-        weighting = _by_object(fit, (share - every) * about)
+        without = _by_object(fit, (alike - every) * about)
+        weighting = without + _by_object(fit, (share - alike) * (about - bias))
         difference = (fit.values.estimate - origin) - average
-        undone = -_by_object(fit, share * fit.biases.estimate[panel.assessor_index])
+        undone = -alike * fit.biases.estimate[panel.assessor_index]
+        mean = weighting + _by_object(fit, undone)
         return cls(
             fit=fit,
             digits=decimals(float(np.ptp(panel.score))),
             average=average + origin,
             difference=difference,
+            undone=undone,
+            less=panel.score - bias,
             weighting=weighting,
-            confidence=_by_object(fit, (declared - alike) * about),
-            without=_by_object(fit, (alike - every) * about),
+            confidence=_by_object(fit, (declared - alike) * (about - bias)),
+            without=without,
             lone=lone,
-            drawn=np.zeros(panel.n_objects) if fit.model.is_plain else difference - weighting - undone,
-            noise=_by_object(fit, (share - declared) * about),
+            drawn=np.zeros(panel.n_objects) if fit.model.is_plain else difference - mean,
+            noise=_by_object(fit, (share - declared) * (about - bias)),
             weighing=weighing,
-            mean=average + origin + weighting + undone,
+            mean=average + origin + mean,
             steps=_refinement_steps(fit, weighing),
             order=np.argsort(panel.object_index, kind="stable"),
             starts=np.concatenate([[0], np.cumsum(panel.object_assessments)]),
@@ -320,8 +329,8 @@ class _Work:
         rows = self.order[self.starts[at] : self.starts[at + 1]]
         who, share = panel.assessor_index[rows].tolist(), self.weighing.share[rows].tolist()
         standards = tuple(
-            (panel.assessors[a], float(fit.biases.estimate[a]), -q * float(fit.biases.estimate[a]))
-            for a, q in zip(who, share, strict=True)
+            (panel.assessors[a], float(fit.biases.estimate[a]), undone)
+            for a, undone in zip(who, self.undone[rows].tolist(), strict=True)
         )
         value, average = float(fit.values.estimate[at]), float(self.average[at])
         before, after = self._parts(at, rows)
@@ -347,16 +356,15 @@ class _Work:
 
         First those that lead to the weighted mean of its scores less biases, where it comes from one, then the others.
         """
-        biases, descent = self.fit.biases.estimate, _Descent(self.fit, at)
+        descent = _Descent(self.fit, at)
         amounts: dict[Kind, float] = {"lone": float(self.without[at]), "confidence": float(self.confidence[at])}
         steps = {kind: descent.down(float(step[at])) for kind, step in self.steps.items()}
-        weight: dict[int, float] = {}
-        shown: dict[int, int] = {}
-        shares = self.weighing.share[rows].tolist()
-        for a, q, tenths in zip(self.fit.panel.assessor_index[rows].tolist(), shares, _tenths(shares), strict=True):
-            weight[a] = weight.get(a, 0.0) + q
-            shown[a] = shown.get(a, 0) + tenths
-        undone = {a: descent.down(-q * float(biases[a])) for a, q in weight.items()}
+        steps_of: dict[int, float] = {}
+        counted: dict[int, int] = {}
+        for a, row in zip(self.fit.panel.assessor_index[rows].tolist(), rows.tolist(), strict=True):
+            steps_of[a] = steps_of.get(a, 0.0) + float(self.undone[row])
+            counted[a] = counted.get(a, 0) + int(not self.lone[row])
+        undone = {a: descent.down(step) for a, step in steps_of.items()}
         after: dict[Kind, float] = {}
         if self.weighing.is_mean:
             amounts["noise"], after = float(self.noise[at]), steps
@@ -369,10 +377,10 @@ class _Work:
             [Part(*self._said(kind, rows), one, kind, self._short(kind, rows)) for kind, one in some.items()]
             for some in ({kind: one for kind, one in each.items() if abs(one) > least} for each in (amounts, after))
         )
-        standards = [self._standard(a, _percent(shown[a]), undone[a]) for a in largest]
+        standards = [self._standard(a, counted[a], sum(counted.values()), undone[a]) for a in largest]
         return [*_together(standards, MOST_PARTS - len(others) - len(last)), *others], last
 
-    def _standard(self, assessor: int, weight: str, amount: float) -> Part:
+    def _standard(self, assessor: int, count: int, scores: int, amount: float) -> Part:
         if assessor not in self.said:
             label = called(self.fit.panel.assessors[assessor], "assessor")
             bias = float(self.fit.biases.estimate[assessor])
@@ -384,14 +392,13 @@ class _Work:
                     brief = phrase("{who} is not clearly strict", who=label)
             self.said[assessor] = side, brief, _signed(bias, self.digits)
         side, brief, bias_words = self.said[assessor]
-        words = phrase("{standard}: bias {bias}", standard=brief, bias=bias_words)
-        if self.weighing.is_mean:
-            words = phrase(
-                "{standard}: undo {bias}, at a weight of {weight}",
-                standard=brief,
-                bias=bias_words,
-                weight=weight,
-            )
+        told = {"standard": brief, "bias": bias_words}
+        if not self.weighing.is_mean:
+            words = phrase("{standard}: bias {bias}", **told)
+        elif scores == 1:
+            words = phrase("{standard}: undo {bias}", **told)
+        else:
+            words = phrase("{standard}: undo {bias} in {count} of {scores} scores", **told, count=count, scores=scores)
         short = called(self.fit.panel.assessors[assessor], "assessor", is_bare=True)
         return Part(words, brief, amount, side, short)
 
@@ -420,7 +427,7 @@ class _Work:
             return phrase("by confidence alone surer scores would count more"), phrase("some scores were surer")
         sure, unsure = rows[order].tolist()
         first, second = (panel.assessor_index[row] for row in (sure, unsure))
-        scores = [f"{panel.score[row]:.10g}".replace("-", "−") for row in (sure, unsure)]
+        scores = [number(float(self.less[row]), self.digits, minus="−", in_sentence=True) for row in (sure, unsure)]
         told = {"who": called(panel.assessors[first], "assessor"), "more": scores[0], "less": scores[1]}
         if not is_so:
             alone = phrase("by confidence alone {more} would count more than {less}", **told)
@@ -455,6 +462,16 @@ def _step_words(kind: Kind) -> tuple[str, str]:
         phrase("assessors who spread their scores more or less are put on one scale"),
         phrase("spreads are put on one scale"),
     )
+
+
+def _bias_in_points(fit: Fit) -> Floats:
+    """Return by how many points the bias of its assessor moves each score, about the value of its object."""
+    panel = fit.panel
+    if fit.values.scale is None:
+        return fit.biases.estimate[panel.assessor_index]
+    place = fit.values.latent[panel.object_index]
+    moved = place + fit.biases.latent[panel.assessor_index]
+    return np.asarray(fit.values.scale.back(moved) - fit.values.scale.back(place))
 
 
 def _like_panel(fit: Fit) -> NDArray[np.bool_]:

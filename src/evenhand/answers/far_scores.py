@@ -41,7 +41,7 @@ def far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
     if panel.n_assessments > LARGEST or fit.model.why_not("refit") is not None:
         return
     surprise = surprise_of(fit, limit=_FAR / panel.n_assessments)
-    confirmed, found = _confirmed(panel), _slips(panel, surprise)
+    confirmed, found = confirmed_scores(panel), _slips(panel, surprise)
     slips = [at for at in found if at not in confirmed]
     if slips:  # for whose sake others look far off
         yield _mistyped(fit, decision, slips)
@@ -86,7 +86,7 @@ def mistyped(panel: Panel) -> dict[int, float | None]:
     if panel.n_assessments > LARGEST or panel.criterion is not None or spread == 0 or not outside.any():
         return {}
     fit = CWC(panel, per_component=True)
-    confirmed = _confirmed(panel)
+    confirmed = confirmed_scores(panel)
     slips = [at for at in _slips(panel, surprise_of(fit)) if at not in confirmed]
     guesses = [_meant(panel, at, np.delete(panel.score, slips)) for at in slips]
     return {at: None if guess is None else guess[0] for at, guess in zip(slips, guesses, strict=True)}
@@ -152,7 +152,7 @@ def _slips(panel: Panel, surprise: Floats) -> list[int]:
     return found
 
 
-def _confirmed(panel: Panel) -> set[int]:
+def confirmed_scores(panel: Panel) -> set[int]:
     """Return the scores that somebody has looked at and found right."""
     places = () if panel.reading is None else panel.reading.confirmed
     if not places or panel.rows is None:

@@ -27,7 +27,8 @@ class Fingerprint(Shown):
     data
         Hash of the scores with their labels and precisions, whatever the order of rows.
     settings
-        Everything that was chosen, in words and numbers, and whom the panel gave open places where it has said so.
+        Everything that was chosen, in words and numbers, whom the panel gave open places where it has said so, and
+        which scores somebody has confirmed, since one that looks mistyped is left out until then.
     version
         The version of evenhand.
     whole
@@ -51,7 +52,8 @@ class Fingerprint(Shown):
 def fingerprint(fit: Fit, *, choice: Choice | None = None, **chosen: Any) -> Fingerprint:
     """Return the fingerprint of a fit, with whatever else was chosen on the way to the result.
 
-    Two results with the same fingerprint come from the same scores, settings, choice of the panel and version.
+    Two results with the same fingerprint come from the same scores, the same of them confirmed, and the same settings,
+    choice of the panel and version.
 
     Parameters
     ----------
@@ -71,21 +73,28 @@ def fingerprint(fit: Fit, *, choice: Choice | None = None, **chosen: Any) -> Fin
     False
     """
     from evenhand import __version__
+    from evenhand.answers.far_scores import confirmed_scores
 
+    panel = fit.panel
     settings: dict[str, Any] = {
         "method": fit.method,
         "gauge": _words(fit.gauge),
         "noise": fit.posterior.noise.kind,
         "interval": fit.values.interval,
-        "confidence": fit.panel.confidence,
-        "factor": fit.panel.factor,
+        "confidence": panel.confidence,
+        "factor": panel.factor,
         "per_component": fit.per_component,
         **fit.model.settings,
         **chosen,
     }
+    if confirmed := confirmed_scores(panel):
+        settings["confirmed"] = sorted(
+            [panel.objects[panel.object_index[at]], panel.assessors[panel.assessor_index[at]], float(panel.score[at])]
+            for at in confirmed
+        )
     if choice is not None:
         settings["choice"] = {"objects": sorted(choice.objects), "reason": choice.reason, "by": choice.by}
-    data = data_hash(fit.panel)
+    data = data_hash(panel)
     text = json.dumps([data, settings, __version__], sort_keys=True, ensure_ascii=True, default=repr)
     return Fingerprint(data, settings, __version__, hashlib.sha256(text.encode()).hexdigest())
 
