@@ -157,7 +157,7 @@ def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
     assert (found.where or "").split(", ") == [one.object for one in decision.standings if one.object in named]
     for (label, name), would_be in expected.items():
         assert re.search(f"(Without the scores of|without) {name} it {would_be}", found.message)
-        held = {"in": "in only thanks to", "out": "out only because of"}[status[label]]
+        held = {"in": "above the line only thanks to", "out": "below the line only because of"}[status[label]]
         assert f"{label} is {held} {name}." in found.message
     assert len(open_ones) > 1
     told = re.search(
@@ -171,12 +171,14 @@ def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
     own = {(fit.panel.objects[at], fit.panel.assessors[who]) for at, who in pairs}
     theirs = {label: [who for who in names if (label, who) in own] for label, names in open_ones.items()}
     assert any(len(theirs[label]) < len(names) for label, names in open_ones.items()), "some must hang on strangers"
-    falling, rising = (dict(re.findall(r"(\w+) \((\w+)\)", words)) for words in told.groups()[2:])
+    falling, rising = (dict(re.findall(r"(\w+) \(([^)]+)\)", words)) for words in told.groups()[2:])
     assert int(told[2]) == len(falling | rising)
     hanging = [one.object for one in decision.standings if theirs.get(one.object)]
     assert list(falling) == [label for label in hanging if label in first]
     assert list(rising) == [label for label in hanging if label not in first]
-    assert all(name in theirs[label] for label, name in (falling | rising).items()), "by somebody who scored it"
+    for label, names in (falling | rising).items():
+        assert sorted(names.split(" or ")) == sorted(theirs[label]), "everybody who scored it and would do"
+    assert any(" or " in names for names in (falling | rising).values())
 
 
 def test_open_objects_that_hang_on_an_assessor_are_counted_where_their_names_are_long() -> None:
@@ -186,8 +188,26 @@ def test_open_objects_that_hang_on_an_assessor_are_counted_where_their_names_are
     assert "Of the 18 that are open, 6 would cross the line if one of their assessors were left out: down 3; up 3." in (
         found.message
     )
-    assert len(found.each) == 6, "which are folded"
-    assert all(re.search(r" \(rank \d+ without \w+\)$", one) for one in found.each)
+    assert found.count_of_each == 6, "which are folded"
+    down, up = found.each
+    assert (down.head, up.head) == tuple(f"{way} without one of their assessors:" for way in ("Down", "Up"))
+    for one in (*down.names, *up.names):
+        assert re.search(r" \(rank \d+ without \w+(, \d+ without \w+)*\)$", one)
+
+
+def test_who_changes_by_the_other_method_is_named_where_the_sentence_only_counts() -> None:
+    panel = simulate_panel(60, 12, 3, seed=10, bias_sd=20.0).panel
+    made, other = (eh.decide(eh.rank(fit, top=20), 20) for fit in (eh.calibrate(panel), eh.simple_average(panel)))
+    rival = Rival(made, other, (None, None), "clear")
+    opened = [one for one in made.outside if one in other.undecided]
+    closed = [one for one in made.undecided if one in other.outside]
+    assert min(len(opened), len(closed)) > 2
+    assert [set(one.names) for one in rival.each] == [
+        {f"object {label}" for label in some} for some in (opened, closed)
+    ]
+    said = " ".join(part for line in rival.lines for part in line)
+    counts = f"{len(opened)} would be open, {len(closed)} out."
+    assert f"Between open and out, {len(opened) + len(closed)} change: {counts}" in said
 
 
 def test_whom_it_moves_most_that_far_scores_count_less_is_told_of_those_in_or_open() -> None:
@@ -210,7 +230,8 @@ def test_whom_it_moves_most_that_far_scores_count_less_is_told_of_those_in_or_op
     points = number(moved[most], 1, signed=True)
     found = only(alerts(fit, decision), "outliers")
     assert not decision.inside
-    said = f"open this changes {most} most: by {points} points (now rank {place}), because the {score:g} from {who}"
+    said = f"open this by itself changes {most} most: by {points} points (now rank {place}), "
+    said += f"because the {score:g} from {who} counts less."
     assert found.level == "note"
     assert said in found.message
     assert found.scores == tuple(fit.model.outlying.tolist())
@@ -270,7 +291,7 @@ def test_who_is_in_only_by_the_method_used_is_named_where_others_would_be_in() -
     assert gone
     assert both
     assert set(other.inside) - set(made.inside)
-    rival = Rival(made, other, (None, None), is_clear=True)
+    rival = Rival(made, other, (None, None), "clear")
     assert f" would be in, {together(gone, 'object', 3)}" in rival.headline
     said = " ".join(part for line in rival.lines for part in line)
     assert f"In by both methods: {together(both, 'object', 6)}." in said
@@ -285,7 +306,7 @@ def test_a_headline_names_the_first_of_many_who_would_be_in_and_would_not() -> N
     )
     assert min(len(gone), len(new)) > 4
     told = [f"{', '.join(some[:3])} and {len(some) - 3} more" for some in (new, gone)]
-    said = Rival(made, other, (None, None), is_clear=True).headline
+    said = Rival(made, other, (None, None), "clear").headline
     assert said == f"By the method that predicts better, {told[0]} would be in, {told[1]} not"
 
 
@@ -368,7 +389,7 @@ def test_the_remedy_names_the_options_that_lead_from_the_method_used_to_the_othe
     used: Callable[[Panel], Fit], remedy: str
 ) -> None:
     made, other = (decided(make(eh.demo()), 10) for make in (used, partial(eh.refine, shrink=True)))
-    assert remedy in Rival(made, other, (None, None), is_clear=False).remedy
+    assert remedy in Rival(made, other, (None, None), "slight").remedy
 
 
 def test_what_cannot_be_weighed_is_not_clearly_better() -> None:

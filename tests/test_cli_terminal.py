@@ -149,10 +149,11 @@ def test_bars_stand_at_the_values_under_a_scale() -> None:
 def test_alerts_come_before_the_answer_and_notes_after_it(names: Path) -> None:
     told = plain(demo_at(80))
     places = [
-        told.index(words) for words in ("Check 2 statuses: each hangs", "3 proposals are in", " 1  P28", "In (3)")
+        told.index(words)
+        for words in ("Check 2 proposals: each would cross", "3 proposals are in", " 1  P28", "In (3)")
     ]
     assert places == sorted(places)
-    assert "\x1b[1;31mCheck 2 statuses" in demo_at(80)
+    assert "\x1b[1;31mCheck 2 proposals" in demo_at(80)
     told = run("rank", names, "--top", 3)
     note = told.find("Note: ")
     assert note == -1 or note > told.index("From 10,000 draws")

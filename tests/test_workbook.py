@@ -109,7 +109,7 @@ def test_the_first_sheet_is_the_decision(tmp_path: Path) -> None:
     other = eh.decide(eh.rank(eh.refine(panel, shrink=True), top=10), 10)  # by the method that the scores support
     assert not other.inside
     assert f"nobody is in and {len(other.undecided)} compete for 10 places" in rows[1][0]
-    assert rows[2][0].startswith("Check 2 statuses: each hangs on one assessor (P23, P39). ")
+    assert rows[2][0].startswith("Check 2 proposals: each would cross the line without one assessor (P23, P39). ")
     gone = " and ".join((", ".join(decision.inside[:-1]), decision.inside[-1]))
     assert rows[3][0].startswith(f"Check: By the method that predicts better, {gone} are open, not in. "), "named once"
     table = table_of(rows)

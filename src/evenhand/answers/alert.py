@@ -53,6 +53,14 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Cases:
+    """Cases of one kind: what they have in common, up to a colon, and each in a few words."""
+
+    head: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Alert:
     """One thing that may be wrong.
 
@@ -79,7 +87,7 @@ class Alert:
     assessors, reasons, method
         The assessor on whom each status hangs, and a sentence on it; the method that the scores support instead.
     each
-        Cases that the lines count and do not name, each in a few words.
+        Cases that the lines count and do not name, kind by kind.
     beside
         What stands in a line under the headline of the decision, where that must not be read alone.
     doubtful
@@ -100,10 +108,15 @@ class Alert:
     assessors: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     method: str = ""
-    each: tuple[str, ...] = ()
+    each: tuple[Cases, ...] = ()
     beside: str = ""
     doubtful: tuple[str, ...] = ()
     instead: Decision | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def count_of_each(self) -> int:
+        """How many cases the lines count and do not name."""
+        return sum(len(one.names) for one in self.each)
 
     @property
     def advice(self) -> str:

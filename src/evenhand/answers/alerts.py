@@ -216,8 +216,8 @@ def _most_moved(fit: Fit, decision: Decision | None) -> str:
     }
     if not decision.inside:
         return phrase(
-            "Among those who are open this by itself changes {object} most: by {points} points (now rank {rank}), because "
-            "the {score} from {who} counts less.",
+            "Among those who are open this by itself changes {object} most: by {points} points (now rank {rank}), "
+            "because the {score} from {who} counts less.",
             **told,
         )
     return phrase(
@@ -347,6 +347,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
             objects=tuple(rival.changed),
             remedy=rival.remedy,
             method=rival.other.fit.method,
+            each=rival.each,
             beside=rival.beside,
             doubtful=tuple(rival.gone) if rival.is_weighty else (),
             instead=rival.other,
@@ -357,7 +358,7 @@ def _supported_in_groups(fit: Fit, comparison: Comparison | None) -> Iterator[Al
     """Say whose rank within the own group is another by the method that the scores support, where that is another."""
     if comparison is None:
         return
-    from evenhand.answers.support import asked_by, is_clearly_better, is_simpler, method_means, preference, supported
+    from evenhand.answers.support import asked_by, how_supported, method_means, preference, supported
 
     advised, groups, noun = supported(fit, comparison).method, fit.values.component, fit.panel.noun
     other = next((row.fit for row in comparison.methods if row.method == advised), None)
@@ -379,11 +380,11 @@ def _supported_in_groups(fit: Fit, comparison: Comparison | None) -> Iterator[Al
     ]
     means, that = method_means(other.method, fit.panel.confidence), phrase("It is {method}", method=other.name)
     told = {"moved": _clauses(names)}
-    ending, is_clear = phrase("it changes the order within groups"), is_clearly_better(other, fit)
+    ending = phrase("it changes the order within groups")
     yield Alert(
         "note",
         "other_method",
-        preference(ending, is_clear=is_clear, is_simpler=not is_clear and is_simpler(other, fit, comparison)),
+        preference(ending, how_supported(fit, comparison)),
         ((f"{that}:", f"{means}.") if means else (f"{that}.", ""), (phrase("By it {moved}.", **told), "")),
         where=name_some([fit.values.labels[at] for at in moved]),
         objects=tuple(fit.values.labels[at] for at in moved),

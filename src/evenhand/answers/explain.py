@@ -270,7 +270,7 @@ class _Work:
     average: Floats  # plain means
     difference: Floats
     undone: Floats  # what undoing the bias of its assessor in each score adds, all that count alike
-    less: Floats  # scores less biases, in points
+    bias: Floats  # of each score, in points
     weighting: Floats  # what all weights add
     confidence: Floats  # what confidence alone adds
     without: Floats  # what leaving out scores that tell nothing adds
@@ -309,7 +309,7 @@ class _Work:
             average=average + origin,
             difference=difference,
             undone=undone,
-            less=panel.score - bias,
+            bias=bias,
             weighting=weighting,
             confidence=_by_object(fit, (declared - alike) * (about - bias)),
             without=without,
@@ -427,7 +427,7 @@ class _Work:
             return phrase("by confidence alone surer scores would count more"), phrase("some scores were surer")
         sure, unsure = rows[order].tolist()
         first, second = (panel.assessor_index[row] for row in (sure, unsure))
-        scores = [number(float(self.less[row]), self.digits, minus="−", in_sentence=True) for row in (sure, unsure)]
+        scores = [self._less(row) for row in (sure, unsure)]
         told = {"who": called(panel.assessors[first], "assessor"), "more": scores[0], "less": scores[1]}
         if not is_so:
             alone = phrase("by confidence alone {more} would count more than {less}", **told)
@@ -438,6 +438,14 @@ class _Work:
         if fit.model.is_plain:
             return phrase("{who} was surer, so {more} counts more than {less}", **told), brief
         return phrase("{who} counts as surer, so {more} counts more than {less}", **told), brief
+
+    def _less(self, row: int) -> str:
+        """Return a score less its bias, as it stands in a table beside the bias as shown."""
+        score = float(self.fit.panel.score[row])
+        if not self.fit.is_calibrated:
+            return f"{score:.10g}".replace("-", "−")
+        less = score - float(f"{self.bias[row]:.{self.digits}f}")
+        return number(less, self.digits, minus="−", in_sentence=True)
 
     def _short(self, kind: Kind, rows: NDArray[np.int64]) -> str:
         """Return what a contribution that is no standard is, in a word or two."""
@@ -468,7 +476,7 @@ def _bias_in_points(fit: Fit) -> Floats:
     """Return by how many points the bias of its assessor moves each score, about the value of its object."""
     panel = fit.panel
     if fit.values.scale is None:
-        return fit.biases.estimate[panel.assessor_index]
+        return np.asarray(fit.biases.estimate[panel.assessor_index])
     place = fit.values.latent[panel.object_index]
     moved = place + fit.biases.latent[panel.assessor_index]
     return np.asarray(fit.values.scale.back(moved) - fit.values.scale.back(place))

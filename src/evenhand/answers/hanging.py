@@ -1,15 +1,15 @@
-"""Statuses that hang on one assessor: who would cross the line without whom."""
+"""Sides of the line that hang on one assessor: who would cross it without whom."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from evenhand.answers.alert import LARGEST, LINES, Alert
+from evenhand.answers.alert import LARGEST, LINES, Alert, Cases
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.far_scores import error_of, surprise_of, written
 from evenhand.compiled import Floats
@@ -19,6 +19,7 @@ from evenhand.words import (
     argument,
     called,
     called_some,
+    count_of,
     listed,
     name_some,
     number,
@@ -41,7 +42,7 @@ _ODD: Final = 0.1
 
 
 def hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) -> Iterator[Alert]:
-    """Say which objects are in, or out, only thanks to one assessor."""
+    """Say which objects that are in, or out, would cross the line without one assessor."""
     fit, panel = decision.fit, decision.fit.panel
     if deletions is None:
         few = panel.n_assessors <= DELETIONS and panel.n_assessments <= LARGEST
@@ -55,14 +56,14 @@ def hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) -> 
     if not found:
         return
     surprise = surprise_of(fit) if len(found) <= LINES and panel.n_assessments <= LARGEST else None
-    lines = [_hanging_line(decision, one, *held[one.object], surprise) for one in found[:LINES]]
+    lines = [_hanging_line(decision, one, held[one.object], surprise) for one in found[:LINES]]
     if len(found) > LINES:
         inside, outside = ([one for one in found if one.status == which] for which in ("in", "out"))
         lines = [
-            (word, f"{name_some([_held(one, *held[one.object], panel.noun) for one in some], 6)}.")
+            (word, f"{name_some([_held(one, held[one.object][:1], panel.noun) for one in some], 6)}.")
             for word, some in (
-                (phrase("In only thanks to one assessor:"), inside),
-                (phrase("Out only because of one assessor:"), outside),
+                (phrase("Above the line only thanks to one assessor:"), inside),
+                (phrase("Below the line only because of one assessor:"), outside),
             )
             if some
         ]
@@ -72,26 +73,36 @@ def hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) -> 
     yield Alert(
         "check",
         "hangs_on_assessor",
-        phrase("Check 1 status: it hangs on one assessor")
-        if len(found) == 1
-        else phrase("Check {count} statuses: each hangs on one assessor", count=f"{len(found):,}"),
+        headline(len(found), panel.noun),
         tuple(lines),
         where=name_some([one.object for one in found]),
         remedy=f"Let one more assessor read {called_some([one.object for one in found], panel.noun, LINES)}. "
         "`evenhand next FILE` lists the further scores that help most, and with "
         f"`{argument('top', decision.places)}` those that help most at the line.",
         objects=tuple(one.object for one in found),
-        assessors=tuple(held[one.object][0] for one in found),
-        reasons=tuple(_hangs(one, held[one.object][0], panel.noun) for one in found),
+        assessors=tuple(held[one.object][0][0] for one in found),
+        reasons=tuple(_hangs(one, held[one.object], panel.noun) for one in found),
         each=each,
     )
 
 
-def crossings(decision: Decision, deletions: Sequence[WithoutAssessor]) -> dict[str, tuple[str, int]]:
-    """Return for each object that would cross the line without one assessor the decisive one, and its place then.
+def headline(count: int, noun: str) -> str:
+    """Return that so many are to be checked, since one assessor decides on which side of the line they are."""
+    told = {"things": count_of(count, noun)}
+    if count == 1:
+        return phrase("Check {things}: it would cross the line without one assessor", **told)
+    return phrase("Check {things}: each would cross the line without one assessor", **told)
 
-    That is the one without whom it moves furthest, of its own assessors if any of these will do. Of those who are open
-    only such are told: others would move them by moving their neighbours.
+
+Ways = list[tuple[str, int]]
+"""Without whom an object would cross the line, and its place then."""
+
+
+def crossings(decision: Decision, deletions: Sequence[WithoutAssessor]) -> dict[str, Ways]:
+    """Return for each object that would cross the line without one assessor without whom, and its place then.
+
+    The one without whom it moves furthest comes first. They are its own assessors if any of these will do. Of those who
+    are open only such are told: others would move them by moving their neighbours.
     """
     panel, found = decision.fit.panel, {}
     pairs = np.unique(np.stack([panel.object_index, panel.assessor_index]), axis=1).tolist()
@@ -102,13 +113,14 @@ def crossings(decision: Decision, deletions: Sequence[WithoutAssessor]) -> dict[
             held[label].append((one.assessor, place))
     for standing in (one for one in decision.standings if one.object in held):
         label, before = standing.object, standing.place
-        best = max(held[label], key=lambda one: ((label, one[0]) in own, abs(one[1] - before)))  # at once
-        if standing.status != "undecided" or (label, best[0]) in own:
-            found[label] = best
+        ways = sorted(held[label], key=lambda one: -abs(one[1] - before))  # at once
+        of_its_own = [one for one in ways if (label, one[0]) in own]
+        if of_its_own or standing.status != "undecided":
+            found[label] = of_its_own or ways
     return found
 
 
-def open_crossing(decision: Decision, held: Mapping[str, tuple[str, int]]) -> tuple[str, tuple[str, ...]]:
+def open_crossing(decision: Decision, held: Mapping[str, Ways]) -> tuple[str, tuple[Cases, ...]]:
     """Return who of those who are open would cross the line without one of their assessors; empty for none.
 
     By name where that is short; else names, ranks and assessors come after the sentence, to be folded.
@@ -117,13 +129,10 @@ def open_crossing(decision: Decision, held: Mapping[str, tuple[str, int]]) -> tu
     found = [one for one in decision.standings if one.status == "undecided" and one.object in held]
     if not found:
         return "", ()
+    sides = [[one for one in found if (one.place <= decision.places) == is_above] for is_above in (True, False)]
     above, below = (
-        [
-            f"{called(one.object, noun)} ({called(held[one.object][0], 'assessor')})"
-            for one in found
-            if (one.place <= decision.places) == is_above
-        ]
-        for is_above in (True, False)
+        [f"{called(one.object, noun)} ({_any_of(who for who, _ in held[one.object])})" for one in side]
+        for side in sides
     )
     is_short = len(found) <= _CROSSING and sum(map(len, above + below)) <= _CROSSING_LONG
     down, up = (listed(some) if is_short else f"{len(some):,}" for some in (above, below))
@@ -134,25 +143,39 @@ def open_crossing(decision: Decision, held: Mapping[str, tuple[str, int]]) -> tu
         count=f"{len(found):,}",
         parts="; ".join(parts),
     )
-    return said, () if is_short else tuple(_held(one, *held[one.object], noun) for one in found)
+    heads = phrase("Down without one of their assessors:"), phrase("Up without one of their assessors:")
+    each = [
+        Cases(head, tuple(_held(one, held[one.object], noun) for one in side))
+        for head, side in zip(heads, sides, strict=True)
+        if side
+    ]
+    return said, () if is_short else tuple(each)
 
 
-def _held(one: Standing, who: str, place: int, noun: str) -> str:
-    told = {"object": called(one.object, noun), "rank": f"{place:,}", "who": called(who, "assessor")}
-    return phrase("{object} (rank {rank} without {who})", **told)
+def _any_of(assessors: Iterable[str]) -> str:
+    return phrase(" or ").join(called(who, "assessor") for who in assessors)
 
 
-def _hangs(one: Standing, who: str, noun: str) -> str:
-    """Return that an object has its status only thanks to an assessor."""
-    names = {"object": called(one.object, sentence(noun)), "who": called(who, "assessor")}
+def _held(one: Standing, ways: Ways, noun: str) -> str:
+    first, *others = ways
+    told = {"object": called(one.object, noun), "rank": f"{first[1]:,}", "who": called(first[0], "assessor")}
+    told["more"] = "".join(
+        phrase(", {rank} without {who}", rank=f"{place:,}", who=called(who, "assessor")) for who, place in others
+    )
+    return phrase("{object} (rank {rank} without {who}{more})", **told)
+
+
+def _hangs(one: Standing, ways: Ways, noun: str) -> str:
+    """Return thanks to whom alone an object is on its side of the line; of several each is needed for that."""
+    who = listed([called(who, "assessor") for who, _ in ways])
+    names = {"object": called(one.object, sentence(noun)), "who": who}
     if one.status == "in":
-        return phrase("{object} is in only thanks to {who}.", **names)
-    return phrase("{object} is out only because of {who}.", **names)
+        return phrase("{object} is above the line only thanks to {who}.", **names)
+    return phrase("{object} is below the line only because of {who}.", **names)
 
 
-def _hanging_line(
-    decision: Decision, standing: Standing, who: str, place: int, surprise: Floats | None
-) -> tuple[str, str]:
+def _hanging_line(decision: Decision, standing: Standing, ways: Ways, surprise: Floats | None) -> tuple[str, str]:
+    who, place = ways[0]
     fit, panel = decision.fit, decision.fit.panel
     assessor = panel.assessors.index(who)
     told = {"who": called(who, "assessor"), "before": f"{standing.place:,}", "after": f"{place:,}"}
@@ -168,7 +191,7 @@ def _hanging_line(
             odd = phrase("The {score} from {who} is {points} points above what all other scores predict", **told)
         without = phrase("without {who} it {then}, at rank {after} instead of {before}.", **told)
         said = f"{odd}; {without}"
-    return _hangs(standing, who, panel.noun), said
+    return _hangs(standing, ways, panel.noun), said
 
 
 def _would_be(decision: Decision, standing: Standing, assessor: int) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from evenhand.answers.advice import CLEARLY, NOTHING, Recommendation, mean_loss, small
+from evenhand.answers.alert import Cases
 from evenhand.answers.decision import Decision, Status
 from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
 from evenhand.look import status_word
@@ -159,6 +160,22 @@ def is_simpler(fit: Fit, other: Fit, comparison: Comparison) -> bool:
     return _assumed(fit) < _assumed(other) and not (_is_nearer(fit, other, comparison) and _gain(fit, other)[0] > 0)
 
 
+How = Literal["clear", "simpler", "slight"]
+
+
+def how_supported(fit: Fit, comparison: Comparison) -> How:
+    """Return how the scores support another method than the one used.
+
+    It clearly predicts better, or is preferred for being simpler, or slightly by the scores. Clear, too, where it is
+    the one used, or none.
+    """
+    advised = supported(fit, comparison).method
+    other = next((row.fit for row in comparison.methods if row.method == advised), None)
+    if other is None or advised == fit.method or is_clearly_better(other, fit):
+        return "clear"
+    return "simpler" if is_simpler(other, fit, comparison) else "slight"
+
+
 def _assumed(fit: Fit) -> tuple[int, int, int]:
     """Return how much a fit assumes, to compare: further unknowns, refinements, and what the method itself has."""
     base, *refinements = fit.method.split("+")
@@ -280,12 +297,12 @@ def _options(asked: Mapping[str, object]) -> str:
     )
 
 
-def preference(ending: str, *, is_clear: bool, is_simpler: bool) -> str:
+def preference(ending: str, how: How) -> str:
     """Return that the scores support another method than the one used, or how far they do, and what that means."""
     finding = phrase("The scores slightly prefer another method")
-    if is_clear:
+    if how == "clear":
         finding = phrase("The scores support another method")
-    elif is_simpler:
+    elif how == "simpler":
         finding = phrase("A simpler method predicts about as well")
     return phrase("{finding}, and {ending}", finding=finding, ending=ending)
 
@@ -300,17 +317,14 @@ class Rival:
         The decision that was made, and the one that it would be.
     errors
         How far either is from unseen scores, in points; None where that is not known.
-    is_clear
-        Whether the other clearly predicts better.
-    is_simpler
-        Whether the other is preferred for being simpler, not by the scores.
+    how
+        How the scores support the other.
     """
 
     made: Decision
     other: Decision
     errors: tuple[float | None, float | None]
-    is_clear: bool
-    is_simpler: bool = False
+    how: How
 
     @property
     def changed(self) -> list[str]:
@@ -346,14 +360,14 @@ class Rival:
     def is_weighty(self) -> bool:
         """Whether it clearly predicts better, and other objects would be in, or above the line."""
         many = max(2.0, _FEW * self.made.places)
-        return self.is_clear and bool(self.gone or self.new or len(self.entering) >= many)
+        return self.how == "clear" and bool(self.gone or self.new or len(self.entering) >= many)
 
     @property
     def headline(self) -> str:
         """What hangs on it, in a few words."""
         if self.is_weighty:
             return self._finding()
-        return preference(self._ending(), is_clear=self.is_clear, is_simpler=self.is_simpler)
+        return preference(self._ending(), self.how)
 
     def _ending(self) -> str:
         if self.gone or self.new:  # were it clear, it would be weighty
@@ -394,11 +408,10 @@ class Rival:
         panel, model = self.made.fit.panel, self.other.fit.model
         if self.is_weighty:
             said = [one for one in (*self._swapped(), self._fallen(), self._sure()) if one]
-            rest = [one for one in self.changed if one not in {*self.gone, *self.new}]
+            rest, noun = self._between(), panel.noun
             if len(rest) > _MOVED:
-                said.append(phrase("Between open and out, {count} change.", count=f"{len(rest):,}"))
+                said.append(self._many(rest))
             elif rest:
-                noun = panel.noun
                 moved = "; ".join(self._moved(lambda labels: together(labels, noun, _NAMED), rest))
                 said.append(phrase("By the method that predicts better, {moved}.", moved=moved))
             return *([(said[0], " ".join(said[1:]))] if said else []), self._nearer()
@@ -410,6 +423,32 @@ class Rival:
             moved = "; ".join(self._moved(lambda labels: together(labels, panel.noun, _NAMED), self.changed))
             lines.append((phrase("By it {moved}.", moved=moved), ""))
         return *lines, *(("", swapped) for swapped in self._swapped())
+
+    def _between(self) -> list[str]:
+        """Return who would be open instead of out, or out instead of open."""
+        return [one for one in self.changed if one not in {*self.gone, *self.new}]
+
+    def _many(self, rest: Sequence[str]) -> str:
+        """Return how many of many would be open, and out."""
+        opened = sum(one in self.other.undecided for one in rest)
+        told = {"count": f"{len(rest):,}", "opened": f"{opened:,}", "others": f"{len(rest) - opened:,}"}
+        if opened in (0, len(rest)):
+            told["status"] = status_word("undecided" if opened else "out")
+            return phrase("Between open and out, {count} change: all would be {status}.", **told)
+        return phrase("Between open and out, {count} change: {opened} would be open, {others} out.", **told)
+
+    @property
+    def each(self) -> tuple[Cases, ...]:
+        """Who would be open instead of out, or out instead of open, where the lines only count them."""
+        rest, noun = self._between(), self.made.fit.panel.noun
+        if not self.is_weighty or len(rest) <= _MOVED:
+            return ()
+        sides = (
+            (phrase("Open by the method that predicts better, not out:"), self.other.undecided),
+            (phrase("Out by the method that predicts better, not open:"), self.other.outside),
+        )
+        found = [Cases(head, tuple(called(one, noun) for one in rest if one in side)) for head, side in sides]
+        return tuple(one for one in found if one.names)
 
     def _moved(self, name: Callable[[Sequence[str]], str], among: Sequence[str]) -> Iterator[str]:
         """Yield who of some has another status, those who are in by one of the two first, as a clause each."""
@@ -512,7 +551,7 @@ class Rival:
             return ""
         noun = self.made.fit.panel.noun
         moved = "; ".join(self._moved(lambda labels: _brief(labels, noun), [*self.gone, *self.new]))
-        if self.is_simpler:
+        if self.how == "simpler":
             return phrase("By a simpler method, which predicts about as well, {moved}.", moved=moved)
         return phrase("By another method, which the scores slightly prefer, {moved}.", moved=moved)
 
@@ -528,8 +567,7 @@ def rival_of(decision: Decision, comparison: Comparison) -> Rival | None:
         return None
     error = {row.method: row.loo_rmse for row in comparison.methods}
     errors = error.get(fit.method), error.get(advised)
-    is_clear = is_clearly_better(other, fit)
-    return Rival(decision, decision.by(other), errors, is_clear, not is_clear and is_simpler(other, fit, comparison))
+    return Rival(decision, decision.by(other), errors, how_supported(fit, comparison))
 
 
 def _brief(labels: Sequence[str], noun: str) -> str:

@@ -26,7 +26,7 @@ from evenhand.answers.alerts import alerts, all_clear, looked_at, provisional
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Choice, Decision, Standing, decide, standings, why_unsafe, with_choice
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
-from evenhand.answers.hanging import crossings
+from evenhand.answers.hanging import Ways, crossings
 from evenhand.answers.heldout import leverages
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
@@ -34,9 +34,9 @@ from evenhand.answers.reliability import LARGEST
 from evenhand.answers.support import (
     SAME_WITHOUT,
     SURE,
+    How,
     asked_by,
-    is_clearly_better,
-    is_simpler,
+    how_supported,
     method_lacks,
     rule,
     supported,
@@ -168,10 +168,9 @@ class Report:
     ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, ``hangs`` who
     would cross the line without whom and what rank each would have then, ``clear`` that nothing is wrong, line by line,
     ``looked`` what was looked at before that was said; ``supported`` is the method that the scores support, with the
-    reason, ``rule`` what it was found by, ``is_clear`` whether it clearly predicts better than the one used,
-    ``is_simpler`` whether it is taken for being simpler, and ``asked`` the options that ask for it. ``entered`` is the
-    number of scores with those that are left out until they are checked, ``changes`` what was left out or changed by
-    hand, in sentences.
+    reason, ``rule`` what it was found by, ``how`` how it is supported where it is another than the one used, and
+    ``asked`` the options that ask for it. ``entered`` is the number of scores with those that are left out until they
+    are checked, ``changes`` what was left out or changed by hand, in sentences.
     """
 
     fit: Fit
@@ -191,13 +190,12 @@ class Report:
     mark: Fingerprint
     pictures: dict[str, charts.Picture] = field(repr=False)
     notes: list[Problem] = field(default_factory=list)
-    hangs: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    hangs: Mapping[str, Ways] = field(default_factory=dict)
     clear: Sequence[str] = ()
     looked: str = ""
     asked: str = ""
     rule: str = ""
-    is_clear: bool = True
-    is_simpler: bool = False
+    how: How = "clear"
     entered: int = 0
     changes: tuple[str, ...] = ()
 
@@ -270,8 +268,7 @@ def make_report(
             looked=looked_at(fit, decision, comparison=compared, deletions=deletions) if clear else "",
             asked=_asked(fit, compared),
             rule="" if compared is None else rule(fit, compared),
-            is_clear=_is_clear(fit, compared),
-            is_simpler=_is_simpler(fit, compared),
+            how="clear" if compared is None else how_supported(fit, compared),
             entered=entered,
             changes=tuple(changes),
         )
@@ -283,20 +280,6 @@ def _asked(fit: Fit, compared: Comparison | None) -> str:
     if compared is None or method == fit.method:
         return ""
     return next((asked_by(row.fit.model) for row in compared.methods if row.fit and row.method == method), "")
-
-
-def _is_simpler(fit: Fit, compared: Comparison | None) -> bool:
-    """Return whether the method that the scores support, where it is another, is so for being simpler."""
-    method = None if compared is None else supported(fit, compared).method
-    other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
-    return compared is not None and other is not None and method != fit.method and is_simpler(other, fit, compared)
-
-
-def _is_clear(fit: Fit, compared: Comparison | None) -> bool:
-    """Return whether the method that the scores support, where it is another, clearly predicts better."""
-    method = None if compared is None else supported(fit, compared).method
-    other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
-    return other is None or method == fit.method or is_clearly_better(other, fit)
 
 
 def _ranks(

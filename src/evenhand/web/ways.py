@@ -11,11 +11,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from markupsafe import Markup, escape
 
+from evenhand.answers.hanging import headline
 from evenhand.look import status_word
 from evenhand.models.additive import CWC, IBA
 from evenhand.models.additive import METHODS as PLAIN
 from evenhand.web.calibrating import Answer, choices_for
-from evenhand.words import called, called_some, chance, listed, name_some, phrase, quoted, sentence
+from evenhand.words import called, called_some, chance, listed, name_some, quoted, sentence
 
 if TYPE_CHECKING:
     from evenhand.answers.alert import Alert
@@ -69,8 +70,14 @@ def of_object(alert: Alert, standing: Standing, answer: Answer) -> Alert | None:
         others = [one for one in alert.objects if one != label]
         names = called_some(others, answer.fit.panel.noun)
         also = ((sentence(_("The same check is also of %(names)s.") % {"names": names}), ""),) if others else ()
-        headline = phrase("Check 1 status: it hangs on one assessor")
-        return replace(alert, headline=headline, lines=(said, *also), assessors=alert.assessors[at : at + 1])
+        return replace(
+            alert,
+            headline=headline(1, answer.fit.panel.noun),
+            each=(),
+            lines=(said, *also),
+            assessors=alert.assessors[at : at + 1],
+            reasons=alert.reasons[at : at + 1],
+        )
     if alert.kind == "other_method" and label in alert.objects and alert.instead is not None:
         then = next(one.status for one in alert.instead.standings if one.object == label)
         told = {"object": called(label, answer.fit.panel.noun), "status": status_word(str(then))}
@@ -98,10 +105,8 @@ def finding_of(standing: Standing, alerts: Sequence[Alert], noun: str) -> str:
     if "other_method" in checks:
         said = _("%(object)s is %(status)s by the method used, at rank %(rank)s; chance of a place %(chance)s")
     elif "hangs_on_assessor" in checks:
-        told["who"] = called(checks["hangs_on_assessor"].assessors[0], "assessor")
-        said = _("%(object)s is out only because of %(who)s, at rank %(rank)s; chance of a place %(chance)s")
-        if standing.status == "in":
-            said = _("%(object)s is in only thanks to %(who)s, at rank %(rank)s; chance of a place %(chance)s")
+        told["finding"] = checks["hangs_on_assessor"].reasons[0].rstrip(".")
+        said = _("%(finding)s, at rank %(rank)s; chance of a place %(chance)s")
     else:
         return ""
     return said % told

@@ -488,7 +488,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     @translated(None)
     def work() -> dict[str, Any]:
         from evenhand.answers.compare import compare
-        from evenhand.answers.support import supported
+        from evenhand.answers.support import how_supported, supported
         from evenhand.reports import charts
         from evenhand.reports.page import by_error
         from evenhand.reports.summary import summarise_comparison
@@ -501,7 +501,8 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         graph = charts.assessor_graph(answer.fit) if scores.n_assessors <= _CIRCLE else None
         comparison = None if compared is None else summarise_comparison(compared, answer.alerts)
         told = None if compared is None else supported(answer.fit, compared)
-        return {"answer": answer, "graph": graph, "told": told, "by_error": by_error(comparison)}
+        how = "clear" if compared is None else how_supported(answer.fit, compared)
+        return {"answer": answer, "graph": graph, "told": told, "how": how, "by_error": by_error(comparison)}
 
     def show(found: dict[str, Any]) -> HttpResponse:
         context = shown(panel, found["answer"])
@@ -529,6 +530,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
             "best": best,
             "matrix": blocks.matrix_of(found["answer"].fit, found["answer"].standings, found["answer"].decision),
             "advised": advised,
+            "how": found["how"],
         }
         return page(request, "evidence.html", panel, **context | found | further)
 
