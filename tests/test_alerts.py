@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import evenhand as eh
 from evenhand.answers.alert import Alert
-from evenhand.answers.alerts import alerts, all_clear
+from evenhand.answers.alerts import alerts, all_clear, joins
 from evenhand.answers.decision import Decision
 from evenhand.answers.heldout import leverages
 from evenhand.answers.support import Rival, asked_by, is_clearly_better, supported, worth_of_confidence
@@ -27,7 +27,7 @@ from evenhand.panel.simulate import simulate_panel
 from evenhand.reports import charts
 from evenhand.reports.page import make_report, render
 from evenhand.words import number, together
-from panels import Floats, drawn_pairs, noisy_panel
+from panels import Floats, drawn_pairs, noisy_panel, side_by_side
 
 FAULTS = {"mistyped", "far_score", "confidence", "groups", "perfect_agreement", "few_scores", "beyond_scale", "tie"}
 """Alerts that claim a fault of the data; the others say what a decision hangs on."""
@@ -502,13 +502,30 @@ def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
     assert "objects 2, 3, read by assessors 2, 3." in found.message
     who, what = eh.connectivity(apart).suggestions[0]
     assert found.remedy == (
-        f"One further score would join them, for example assessor {who} on object {what}; two or three would be safer."
+        f"One further score would join them, but only roughly, for example assessor {who} on object {what}; "
+        "ask for two or three."
     )
     objects, assessors = np.repeat(np.arange(8), 4), np.tile(np.arange(4), 8)
     perfect = eh.calibrate(Panel.from_arrays(objects, assessors, 50.0 + objects + 2.0 * assessors))
     assert only(alerts(perfect, decided(perfect, 3)), "perfect_agreement").level == "note"
     few = eh.calibrate(Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [8.0, 7.0, 7.0, 6.0]))
     assert only(alerts(few, decided(few, 1)), "few_scores").level == "check"
+
+
+def test_an_erratic_assessor_is_not_the_example_of_who_might_join_groups() -> None:
+    one, two = (simulate_panel(12, 5, 3, seed=seed, uncertainties=(3.0,)).panel for seed in (3, 4))
+    panel = side_by_side(one, two)
+    wild = panel.assessors.index(eh.connectivity(panel).suggestions[0][0])
+    score, own = np.array(panel.score), np.flatnonzero(panel.assessor_index == wild)
+    score[own] += np.resize([-40.0, 40.0], own.size)
+    panel = replace(panel, score=score)
+    assert eh.connectivity(panel).suggestions[0][0] == panel.assessors[wild], "who would be named otherwise"
+    (who, what), *more = joins(eh.calibrate(panel, per_component=True))
+    assert not more
+    assert who != panel.assessors[wild]
+    among = [find for find in eh.connectivity(panel).components if panel.assessors[wild] in find[1]]
+    assert who in among[0][1]
+    assert what not in among[0][0]
 
 
 @pytest.mark.parametrize("groups", [2, 3])

@@ -312,7 +312,7 @@ def test_how_a_file_was_read_and_why_there_are_no_ranks_is_said_in_german(demo: 
     shown = re.sub(r"\s+", " ", seen_text(demo[0], f"/panels/{panel}/"))
     assert "Keine gemeinsame Rangfolge; jede Gruppe hat ihre eigene" in shown
     assert "Gruppe 1:" in shown
-    assert ": Eine gemeinsame Bewertung verbindet die Gruppen; zwei oder drei sind sicherer." in shown
+    assert ": Eine gemeinsame Bewertung verbindet die Gruppen, aber nur ungefähr: erbitten Sie zwei oder drei." in shown
 
 
 WRONG = {

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.answers.alert import LARGEST, LINES, Alert, Outcome
 from evenhand.answers.decision import Decision, in_order
 from evenhand.answers.far_scores import far_scores, named, place_of, written
+from evenhand.compiled import sum_by
 from evenhand.look import status_word
 from evenhand.models.fit import Fit
 from evenhand.words import (
@@ -320,14 +321,35 @@ def _joining(fit: Fit) -> str:
         return "`evenhand check FILE` names assessments that would join them."
     pairs = [
         phrase("{assessor} on {object}", assessor=called(who, "assessor"), object=called(label, fit.panel.noun))
-        for who, label in fit.connectivity.suggestions
+        for who, label in joins(fit)
     ]
     if len(pairs) == 1:
         return phrase(
-            "One further score would join them, for example {score}; two or three would be safer.", score=pairs[0]
+            "One further score would join them, but only roughly, for example {score}; ask for two or three.",
+            score=pairs[0],
         )
     count, scores = f"{len(pairs):,}", name_some(pairs, _JOINS)
     return phrase("{count} further scores would join them, for example {scores}.", count=count, scores=scores)
+
+
+def joins(fit: Fit) -> list[tuple[str, str]]:
+    """Return further assessments that would join the groups: assessor and object.
+
+    Any assessor of a group would do. It is who has scored least of the half of the group that is nearest to what all
+    others say: the word of an erratic one on another group is worth little.
+    """
+    panel, count = fit.panel, fit.panel.assessor_assessments
+    if not fit.is_calibrated:
+        return list(fit.connectivity.suggestions)
+    group = np.asarray(fit.connectivity.assessor_component)
+    loss = sum_by(panel.assessor_index, fit.weight * np.square(fit.residuals), panel.n_assessors)
+    error = loss / np.maximum(count - 1, 1)  # one score tells the bias
+    found = []
+    for who, label in fit.connectivity.suggestions:
+        own = group == group[panel.assessors.index(who)]
+        steady = own & (error <= np.median(error[own]))
+        found.append((str(panel.assessors[int(np.argmin(np.where(steady, count, np.inf)))]), label))
+    return found
 
 
 def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Alert]:

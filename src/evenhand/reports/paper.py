@@ -196,6 +196,7 @@ def sheet_of(
             bold = [int((_BOLD - 1) * len(lead)) * " " for lead, _rest in one.lines]
             texts = [f"{lead}{more} {rest}" for more, (lead, rest) in zip(bold, one.lines, strict=True)]
             used += sum(16 * _lines(text, 11.7, _WIDTH - 30) for text in texts)
+            used += 16 if one.each else 0  # which annex names them
             if one.level == "check" and "`" in one.remedy and one.advice:
                 advised += 18 * _lines(one.advice, 11.2, _WIDTH - 30)
         if one.level == "stop":

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from markupsafe import Markup, escape
 
+from evenhand.answers.alerts import joins
 from evenhand.answers.hanging import headline
 from evenhand.look import status_word
 from evenhand.models.additive import CWC, IBA
@@ -209,7 +210,7 @@ def stop(alert: Alert, answer: Answer) -> Alert:
         return replace(alert, remedy="")
     if answer.fit.connectivity.is_connected:  # but by one of several criteria
         return alert
-    return replace(alert, remedy=_joins(answer.fit.connectivity.suggestions))
+    return replace(alert, remedy=_joins(joins(answer.fit)))
 
 
 def until(answer: Answer) -> str:
@@ -230,8 +231,11 @@ def _joins(pairs: Sequence[tuple[str, str]]) -> str:
     """Return the scores that join groups, as a request."""
     first, *more = pairs
     if not more:
-        said = _("Have %(who)s also score %(object)s: one shared score joins the groups; two or three are safer.")
+        said = _(
+            "Have %(who)s also score %(object)s: one shared score joins the groups, but only roughly: "
+            "ask for two or three."
+        )
         return said % dict(zip(("who", "object"), map(quoted, first), strict=True))
     scores = [_("%(who)s on %(object)s") % {"who": quoted(who), "object": quoted(object_)} for who, object_ in pairs]
-    said = _("Ask for %(scores)s: one shared score joins two groups; two or three are safer.")
+    said = _("Ask for %(scores)s: one shared score joins two groups, but only roughly: ask for two or three.")
     return said % {"scores": name_some(scores, 4)}

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from evenhand.answers.alert import LARGEST
-from evenhand.answers.alerts import provisional
+from evenhand.answers.alerts import joins, provisional
 from evenhand.models.additive import METHODS as PLAIN
 from evenhand.models.fit import method_name
 from evenhand.reports import blocks
@@ -137,7 +137,11 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None, refus
         settled = by_hand(panel)
         context = shown(panel, answer, unread=unread) | {"settled": settled}
         context |= {"changes": lines(settled, answer.found.combined.panel), "siblings": siblings(panel, settled)}
-        context |= _alerts(panel, answer, context) | {"groups": groups_of(panel, answer)}
+        groups = groups_of(panel, answer)
+        context |= _alerts(panel, answer, context) | {
+            "groups": groups,
+            "joining": joins(answer.found.combined) if groups else [],
+        }
         context |= {"slips": slips_of(looked, _slips(answer))} | _picks(answer)
         context |= {"refused": refused, "settled_cell": settled_cell(panel, request.GET)}
         context |= {"switched": _switched(panel, answer, request.GET.dict())}
