@@ -658,6 +658,18 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_rows_and_on_nothing_les
     assert len({mark.whole, *(one.whole for one in others)}) == len(others) + 1
 
 
+def test_a_score_that_was_confirmed_is_another_result_than_one_left_out_until_it_is(tmp_path: Path) -> None:
+    scores = tmp_path / "scores.csv"
+    scores.write_bytes(demo_path().read_bytes().replace(b"P32,Farouk,44", b"P32,Farouk,440"))
+    row = next(at for at, line in enumerate(scores.read_text().splitlines(), 1) if ",440," in line)
+    page, given = tmp_path / "report.html", ("report", str(scores), "--top", "10", "--quick")
+    assert run(*given, "-o", str(page)).exit_code == 0
+    assert "No decision yet" in page.read_text(encoding="utf-8")
+    assert run(*given[:-1], "--verify", str(page)).exit_code == 0
+    confirmed = run(*given[:-1], "--correct", f"{row}:score=440", "--verify", str(page))
+    assert (confirmed.exit_code, confirmed.stdout.split(":")[0]) == (1, "Changed")
+
+
 def test_the_fingerprint_of_the_whole_covers_the_choice_of_the_panel_in_any_order_and_that_of_the_data_does_not() -> (
     None
 ):

@@ -17,8 +17,10 @@ import pytest
 from click.testing import CliRunner
 
 import evenhand as eh
+from evenhand.answers.support import supported
 from evenhand.cli import main
 from evenhand.data import demo_path
+from evenhand.models.fit import method_name
 from evenhand.reports.page import make_report, render
 from web import application, client, opened, seen, settled
 
@@ -873,6 +875,27 @@ def test_the_record_calls_a_method_as_the_menu_does(chair: Any) -> None:
     chair.post(f"{place}choices", {"method": "cwa"})
     chair.post(f"{place}choices", {"method": "cwc"})
     assert "Method set to calibration with confidence" in text(chair.get(f"{place}record"))
+
+
+def test_a_method_that_is_further_off_is_not_said_to_predict_better(chair: Any) -> None:
+    told = 0
+    for seed in range(6):
+        drawn = eh.simulate_panel(14, 7, 3, seed=seed).panel
+        drawn = eh.Panel.from_arrays(drawn.object_index, drawn.assessor_index, np.round(drawn.score))
+        compared, used = eh.compare(drawn), eh.calibrate(drawn).method
+        scores = zip(drawn.object_index, drawn.assessor_index, drawn.score, strict=True)
+        file = "object,assessor,score\n" + "".join(f"P{at},A{who},{score:.0f}\n" for at, who, score in scores)
+        panel = opened(chair, f"few-{seed}.csv", file.encode())
+        finding = heading(seen(chair, f"/panels/{panel}/evidence"))
+        error = {row.method: row.loo_rmse for row in compared.methods}
+        advised = supported(eh.calibrate(drawn), compared).method
+        if "predicts better" in finding:
+            assert error[advised] < error[used]
+        if method_name(advised, "none") != method_name(used, "none") and error[advised] > error[used]:
+            name = method_name(advised, "none")
+            assert finding in ("A simpler method predicts about as well", f"The scores support {name}")
+            told += 1
+    assert told, "one must be supported for being simpler for this test to say anything"
 
 
 def test_evidence_says_of_groups_whether_they_are_compared_and_which_methods_cannot(chair: Any) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -616,6 +617,30 @@ def fits(tab: Walk) -> None:
 def test_nothing_scrolls_sideways_on_a_phone_and_all_can_be_touched(walk: Any, tmp_path: Path) -> None:
     tab = walk(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True, accept_downloads=True)
     assert is_report(whole_way(tab, tmp_path, lambda: fits(tab)))
+
+
+def test_long_names_scroll_no_page_of_a_phone_sideways(walk: Any, tmp_path: Path) -> None:
+    long = "Prof. Dr. Maria-Magdalena von Hohenlohe-Schillingsfürst-Waldenburg"
+    title = "A comparative history of the water works of harbour towns on the Baltic and North Sea coasts, 1900–1950"
+    rows = [(f"{title}, {at}", who, 40 + 3 * at + 5 * (who == long)) for at in range(6) for who in (long, "Ng", "Ito")]
+    file = tmp_path / "long.csv"
+    text = "".join(f'"{one}","{who}",{score + hash_of(one, who)}\n' for one, who, score in rows)
+    file.write_text("proposal,assessor,score\n" + text, encoding="utf-8")
+    tab = walk(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    tab.read(file)
+    fits(tab)
+    tab.go(f"{tab.panel}/")
+    tab.decide(2)
+    fits(tab)
+    panel = tab.panel
+    for place in ("objects/0", "objects/5", "assessors", "assessors/0", "evidence", "what-if", "record"):
+        tab.go(f"{panel}/{place}")
+        fits(tab)
+
+
+def hash_of(one: str, who: str) -> int:
+    """Return a number from 0 to 6 that no order tells: so that assessors disagree."""
+    return zlib.crc32(f"{one}{who}".encode()) % 7
 
 
 def test_it_works_in_the_dark(walk: Any, tmp_path: Path) -> None:
