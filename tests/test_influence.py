@@ -109,6 +109,23 @@ def test_pull_is_the_change_of_the_value_when_the_score_is_taken_away() -> None:
         assert before - other.values.estimate[other.panel.objects.index(label)] == pytest.approx(pull[row], abs=1e-10)
 
 
+def test_with_heavy_tails_pull_is_the_change_of_the_value_in_a_fit_without_the_score() -> None:
+    fit = eh.refine(eh.demo(), shrink=True, tails="student")
+    panel, found = fit.panel, eh.influence(fit)
+    for row in np.argsort(-np.abs(found.pull))[:3].tolist():
+        label = panel.objects[panel.object_index[row]]
+        rest = eh.refine(panel.restrict(np.arange(panel.n_assessments) != row), shrink=True, tails="student")
+        moved = fit.values.estimate[fit.values.index_of(label)] - rest.values.estimate[rest.values.index_of(label)]
+        assert found.pull[row] == pytest.approx(moved, abs=1e-6)
+        assert abs(found.own_effect[row] * found.held_out_error[row] - moved) > 0.5, "first order will not do"
+
+
+def test_many_scores_with_heavy_tails_are_not_left_out_in_turn() -> None:
+    fit = eh.refine(eh.simulate_panel(110, 12, 3, seed=1).panel, shrink=True, tails="huber")
+    with pytest.raises(eh.errors.EvenhandError, match="takes a fit without it"):
+        eh.influence(fit)
+
+
 @given(panel=connected_panels())
 def test_leverages_add_up_to_the_number_of_fitted_parameters(panel: Panel) -> None:
     fit = eh.calibrate(panel)

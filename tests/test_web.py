@@ -325,8 +325,8 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     keys = re.findall(r'name="trial" value="([^"]+)"', page.content.decode())
     assert keys == ["without:Dubois", "without:Kaur", "method", "outliers", "averages", "places"]
     for words in (
-        "Without Dubois P23 is above the line only thanks to Dubois.",
-        "Without Kaur P39 is below the line only because of Kaur.",
+        "Without Dubois P23 would be below the line without Dubois.",
+        "Without Kaur P39 would be above the line without Kaur.",
     ):
         assert words in text(page)
     scenario = chair.post(f"{place}/new", {"trial": "without:Kaur"}).url
@@ -352,9 +352,9 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     assert circle is not None
     assert circle[0].count('class="node"') == eh.demo().n_assessors
     assert "style=" not in circle[0]
-    assert "Thin evidence counts less" in text(page)  # as in the menu
+    assert "Values are pulled towards the mean" in text(page)  # as in the menu
     scenario = chair.post(f"{place}/new", {"trial": "method"}).url
-    assert heading(seen(chair, scenario)).startswith("Assuming that thin evidence counts less, ")
+    assert heading(seen(chair, scenario)).startswith("Assuming that values are pulled towards the mean, ")
     other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
     made = eh.decide(eh.rank(other, top=10), 10)
     counts = [len(made.inside), len(made.undecided), len(made.outside)]
@@ -369,8 +369,8 @@ def test_a_method_of_two_choices_is_named_in_the_words_of_the_menus() -> None:
     one = {"type": "choice", "name": "method", "value": "iba"}
     two = {"type": "choice", "name": "refinement", "value": "shrink"}
     more = {"type": "without_assessor", "assessor": "Kaur"}
-    assert _named([one, two]) == "By calibration without confidence, thin evidence counts less"
-    assert _named([two, more]) == "Thin evidence counts less, without Kaur"
+    assert _named([one, two]) == "By calibration without confidence, values are pulled towards the mean"
+    assert _named([two, more]) == "Values are pulled towards the mean, without Kaur"
 
 
 def test_whom_another_method_moves_is_named_where_it_is_offered(chair: Any, demo: int) -> None:
@@ -586,7 +586,7 @@ def test_where_who_enters_is_less_likely_to_have_a_place_than_who_leaves_it_is_s
         moves = [re.search(r"<b>(enters|leaves)</b>.*?<b>(\d+)%</b>", row, re.DOTALL) for row in rows]
         enters, leaves = ([int(one[2]) for one in moves if one and one[1] == word] for word in ("enters", "leaves"))
         is_crossed = bool(enters and leaves) and min(enters) < max(leaves)
-        assert ("The first are so by value, not by this chance" in text(page)) == is_crossed
+        assert ("The first go by value, not by chance" in text(page)) == is_crossed
         crossed.append(is_crossed)
     assert True in crossed
     assert False in crossed
@@ -634,11 +634,11 @@ def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
     monkeypatch.setattr("evenhand.answers.hanging.LINES", 1)  # as where many statuses hang on somebody
     chair.post(f"/panels/{demo}/choices", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
     page = re.sub(r"</?a\b[^>]*>", "", seen(chair, f"/panels/{demo}/").content.decode())
-    assert "<b>Above the line only thanks to one assessor:</b> P23 (rank 11 without Dubois)." in page
+    assert "<b>Below the line without one assessor:</b> P23 (rank 11 without Dubois)." in page
     page = text(seen(chair, f"/panels/{demo}/what-if"))
     for words in (
-        "Without Dubois P23 is above the line only thanks to Dubois.",
-        "Without Kaur P39 is below the line only because of Kaur.",
+        "Without Dubois P23 would be below the line without Dubois.",
+        "Without Kaur P39 would be above the line without Kaur.",
     ):
         assert words in page
 
@@ -689,7 +689,7 @@ def test_an_object_and_its_assessor_say_what_the_alerts_say_of_it(chair: Any, de
     at, place = panel.objects.index("P23"), f"/panels/{demo}/objects/"
     page = seen(chair, f"{place}{at}")
     assert heading(page) == "P23 is in by the method used, at rank 2; chance of a place 98%"
-    assert "P23 is above the line only thanks to Dubois." in re.sub(r" (?=\.)", "", text(page))
+    assert "P23 would be below the line without Dubois." in re.sub(r" (?=\.)", "", text(page))
     assert "By that method P23 is open." in text(page)
     assert [words for _to, _sent, words in forms_in(page.content.decode()) if words != "Record it"] == [
         *("Use the other method", "Try the other beside it", "Try without Dubois"),
@@ -697,11 +697,14 @@ def test_an_object_and_its_assessor_say_what_the_alerts_say_of_it(chair: Any, de
         "Change language",
     ]
     other = seen(chair, f"{place}{panel.objects.index('P39')}")
-    assert heading(other) == "P39 is below the line only because of Kaur, at rank 34; chance of a place 1%"
-    assert "alert" not in seen(chair, f"{place}{panel.objects.index('P16')}").content.decode().partition("<main")[2]
+    assert heading(other) == "P39 is out at rank 34; chance of a place 1%"
+    assert "By that method P16 is open, at rank 11 instead of 10." in text(
+        seen(chair, f"{place}{panel.objects.index('P16')}")
+    )
+    assert "alert" not in seen(chair, f"{place}{panel.objects.index('P32')}").content.decode().partition("<main")[2]
     for who, words in (
-        ("Dubois", "P23 is above the line only thanks to"),
-        ("Kaur", "P39 is below the line only because of"),
+        ("Dubois", "P23 would be below the line without"),
+        ("Kaur", "P39 would be above the line without"),
     ):
         assert f"{words} this assessor" in text(seen(chair, f"/panels/{demo}/assessors/{panel.assessors.index(who)}"))
     _method, mark = re.findall(r'name="mark" value="(\w+)"><input type="hidden" name="back"', page.content.decode())
@@ -715,7 +718,7 @@ def test_menus_say_where_an_assumption_also_pulls_towards_the_mean(chair: Any, d
 
     page = seen(chair, f"/panels/{demo}/").content.decode()
     for words, assumed in REFINEMENTS.values():
-        assert ("thin evidence" in str(words)) == bool(assumed.get("shrink"))
+        assert ("pulled towards the mean" in str(words)) == bool(assumed.get("shrink"))
         assert str(words).partition(" (")[0] in page
 
 
@@ -1279,7 +1282,7 @@ def test_the_help_says_of_each_method_whether_standards_are_taken_out(chair: Any
         "Confidence-weighted averaging Standards are not taken out; surer scores count more.",
         "Simple averaging Standards are not taken out; all scores count alike.",
         "Too few scores, or too weak agreement with the others, to tell.",
-        "Outlying scores count less, thin evidence too (heavy tails) Scores far from all others pull less.",
+        "Outlying scores count less (heavy tails) Scores far from all others pull less.",
         "Marks are grades, not points (ordered categories) Only the order of marks counts",
         "Some assessors scatter more (calibrated confidences)",
     ):

@@ -28,7 +28,7 @@ from evenhand.errors import InputError, LimitError
 from evenhand.io import sheets as sheets_module
 from evenhand.io.sheets import Column, Sheet, write_sheets
 from evenhand.reports import decision_sheets, workbook
-from evenhand.reports.summary import summarise_fit
+from evenhand.reports.summary import find_alerts, standing, summarise_fit
 from evenhand.reports.workbook import AUTHORS_SHEET, with_details
 from panels import connected_panels, random_panel
 
@@ -194,6 +194,33 @@ def test_a_stop_comes_before_any_decision(tmp_path: Path) -> None:
     assert any(text.startswith("Provisional: ") for text in said)
 
 
+def test_no_sheet_has_values_that_come_of_a_score_that_must_be_checked(tmp_path: Path) -> None:
+    path = tmp_path / "typo.csv"
+    text = demo_path().read_text(encoding="utf-8").replace("P01,Grant,63,", "P01,Grant,6300,")
+    path.write_text(text, encoding="utf-8")
+    panel = eh.read_panel(path)
+    at = int(np.argmax(panel.score))
+    without = eh.calibrate(panel.restrict(np.arange(panel.n_assessments) != at))
+    typed = tmp_path / "typed.xlsx"
+    assert run("calibrate", path, "--top", 10, "--out", typed).exit_code == 0
+    for book in (by_openpyxl(eh.workbook(eh.calibrate(panel), tmp_path / "r.xlsx", top=10)), by_openpyxl(typed)):
+        for sheet, label, name, told in (
+            ("objects", "object", "value", without.values),
+            ("assessors", "assessor", "bias", without.biases),
+        ):
+            found = columns_of(book[sheet])
+            by = dict(zip(found[label], found[name], strict=True))
+            assert by == pytest.approx(dict(zip(told.labels, told.estimate.tolist(), strict=True)))
+        scores = columns_of(book["assessments"])
+        assert scores["score"] == panel.score.tolist(), "nothing is lost"
+        assert [one for one, fitted in enumerate(scores["fitted"]) if fitted is None] == [at]
+        notes = columns_of(book["notes"])
+        said = dict(zip(notes["about"], notes["note"], strict=True))
+        assert any("row 2, Grant on P01" in str(note) and "Provisional" in str(note) for note in said.values())
+        mark = eh.fingerprint(eh.calibrate(panel), top=10, seed=0, draws=10_000, lottery_seed=None)
+        assert said["scores"] == f"fingerprint {mark.whole}"
+
+
 def test_without_places_nothing_is_decided(tmp_path: Path) -> None:
     fit = eh.calibrate(small())
     rows = assert_alike(eh.workbook(fit, tmp_path / "r.xlsx"))["decision"]
@@ -288,9 +315,10 @@ def test_two_readers_find_the_numbers_of_the_fit_to_the_last_digit(tmp_path: Pat
 def test_any_panel_comes_back_to_the_last_digit(tmp_path_factory: pytest.TempPathFactory, panel: eh.Panel) -> None:
     fit = eh.calibrate(panel)
     found = assert_alike(eh.workbook(fit, tmp_path_factory.mktemp("trip") / "r.xlsx"))
-    rows = columns_of(found[AUTHORS_SHEET])
-    assert [row[6] for row in found[AUTHORS_SHEET][1 : panel.n_objects + 1]] == fit.values.estimate.tolist()
-    assert rows["Bias"][: panel.n_assessors] == fit.biases.estimate.tolist()
+    rows, (shown, _) = columns_of(found[AUTHORS_SHEET]), standing(fit, None, find_alerts(fit))
+    count = shown.combined.panel.n_objects
+    assert [row[6] for row in found[AUTHORS_SHEET][1 : count + 1]] == shown.combined.values.estimate.tolist()
+    assert rows["Bias"][: shown.combined.panel.n_assessors] == shown.combined.biases.estimate.tolist()
     assert columns_of(found["assessments"])["score"] == panel.score.tolist()
 
 

@@ -66,7 +66,7 @@ def alerts(
     >>> import evenhand as eh
     >>> fit = eh.calibrate(eh.demo())
     >>> [one.headline for one in alerts(fit, eh.decide(eh.rank(fit, top=10), 10))]
-    ['Check 2 statuses: each hangs on one assessor']
+    ['Check 2 proposals: each would cross the line without one assessor']
     """
     found = [*_groups(fit), *far_scores(fit, decision)]
     if provisional(found) is not None:  # all else would be said of scores that must be checked first
@@ -101,6 +101,14 @@ def _places(fit: Fit) -> Iterator[Alert]:
 def provisional(alerted: Sequence[Alert]) -> Outcome | None:
     """Return what people are shown until what must be checked is settled: what comes out without it."""
     return next((one.outcomes[-1] for one in alerted if len(one.outcomes) > 1), None)
+
+
+def without_words(found: Sequence[Alert], fit: Fit) -> str:
+    """Return that a fit is without what must be checked, and where that is; empty where it is not."""
+    first = next((one for one in found if len(one.outcomes) > 1 and one.outcomes[-1].fit is fit), None)
+    if first is None:
+        return ""
+    return f"Provisional, {first.outcomes[-1].assuming}: {lowered(first.headline)} ({first.where})."
 
 
 def all_clear(
@@ -412,7 +420,9 @@ def _supported_in_groups(fit: Fit, comparison: Comparison | None) -> Iterator[Al
         objects=tuple(fit.values.labels[at] for at in moved),
         remedy=phrase(
             "Say in the minutes which method decides. To use the other: `{options}`.", options=asked_by(other.model)
-        ),
+        )
+        if other.is_calibrated
+        else phrase("Say in the minutes which method decides. Plain averages stand beside the values."),
         method=other.method,
     )
 

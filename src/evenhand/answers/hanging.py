@@ -29,6 +29,7 @@ from evenhand.words import (
 
 if TYPE_CHECKING:
     from evenhand.answers.influence import WithoutAssessor
+    from evenhand.models.fit import Fit
 
 DELETIONS: Final = 50
 """Assessors up to which each is left out in turn."""
@@ -62,8 +63,8 @@ def hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) -> 
         lines = [
             (word, f"{name_some([_held(one, held[one.object][:1], panel.noun) for one in some], 6)}.")
             for word, some in (
-                (phrase("Above the line only thanks to one assessor:"), inside),
-                (phrase("Below the line only because of one assessor:"), outside),
+                (phrase("Below the line without one assessor:"), inside),
+                (phrase("Above the line without one assessor:"), outside),
             )
             if some
         ]
@@ -166,12 +167,11 @@ def _held(one: Standing, ways: Ways, noun: str) -> str:
 
 
 def _hangs(one: Standing, ways: Ways, noun: str) -> str:
-    """Return thanks to whom alone an object is on its side of the line; of several each is needed for that."""
-    who = listed([called(who, "assessor") for who, _ in ways])
-    names = {"object": called(one.object, sentence(noun)), "who": who}
+    """Return without whom an object would cross the line."""
+    names = {"object": called(one.object, sentence(noun)), "who": _any_of(who for who, _ in ways)}
     if one.status == "in":
-        return phrase("{object} is above the line only thanks to {who}.", **names)
-    return phrase("{object} is below the line only because of {who}.", **names)
+        return phrase("{object} would be below the line without {who}.", **names)
+    return phrase("{object} would be above the line without {who}.", **names)
 
 
 def _hanging_line(decision: Decision, standing: Standing, ways: Ways, surprise: Floats | None) -> tuple[str, str]:
@@ -179,19 +179,41 @@ def _hanging_line(decision: Decision, standing: Standing, ways: Ways, surprise: 
     fit, panel = decision.fit, decision.fit.panel
     assessor = panel.assessors.index(who)
     told = {"who": called(who, "assessor"), "before": f"{standing.place:,}", "after": f"{place:,}"}
-    told["then"] = _would_be(decision, standing, assessor)
-    said = phrase("Without the scores of {who} it {then}, at rank {after} instead of {before}.", **told)
+    told |= {"then": _would_be(decision, standing, assessor), "count": f"{panel.assessor_assessments[assessor]:,}"}
+    said = phrase("Without the {count} scores of {who} it {then}, at rank {after} instead of {before}", **told)
+    if panel.assessor_assessments[assessor] == 1:
+        said = phrase("Without the one score of {who} it {then}, at rank {after} instead of {before}", **told)
     own = (panel.object_index == fit.values.index_of(standing.object)) & (panel.assessor_index == assessor)
     at = int(np.argmax(own))
     if own.any() and surprise is not None and surprise[at] < _ODD:
-        error = error_of(fit, at)
-        told["score"], told["points"] = written(panel, panel.score[at]), number(abs(error), 1, in_sentence=True)
-        odd = phrase("The {score} from {who} is {points} points below what all other scores predict", **told)
-        if error > 0:
-            odd = phrase("The {score} from {who} is {points} points above what all other scores predict", **told)
-        without = phrase("without {who} it {then}, at rank {after} instead of {before}.", **told)
-        said = f"{odd}; {without}"
-    return _hangs(standing, ways, panel.noun), said
+        said = f"{said}; {_odd(fit, standing.object, who, at)}"
+    return _hangs(standing, ways, panel.noun), f"{said}."
+
+
+def _odd(fit: Fit, label: str, who: str, at: int) -> str:
+    """Return how far a score of an object is from all others, and where the object would be without it alone."""
+    error, alone = error_of(fit, at), _place_alone(fit, label, who)
+    told = {"score": written(fit.panel, fit.panel.score[at]), "points": number(abs(error), 1, in_sentence=True)}
+    off = phrase("{points} points below what all others predict", **told)
+    if error > 0:
+        off = phrase("{points} points above what all others predict", **told)
+    if alone is None:
+        return phrase("the {score} is {off}", score=told["score"], off=off)
+    return phrase("without the {score} alone, {off}, at rank {rank}", score=told["score"], off=off, rank=f"{alone:,}")
+
+
+def _place_alone(fit: Fit, label: str, who: str) -> int | None:
+    """Return at what place an object would be without the score of one assessor; None where that would take long."""
+    from evenhand.answers.what_if import changed
+
+    if not fit.model.is_plain:
+        return None
+    with suppress(EvenhandError):  # what is left may fall apart
+        values = changed(fit, remove=[(label, who)]).values
+        if label in values.labels:
+            order = np.argsort(-values.estimate, kind="stable")
+            return int(np.flatnonzero(order == values.index_of(label))[0]) + 1
+    return None
 
 
 def _would_be(decision: Decision, standing: Standing, assessor: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +100,8 @@ class Influence(frames.Shown):
         Change of the object's value for one more point in this score.
     confidence_effect
         Change of the object's value if this score's confidence were doubled, to first order.
+    refitted
+        The pull of each score by a fit without it, with heavy tails: others count for more then, or for less.
     """
 
     fit: Fit
@@ -106,6 +109,7 @@ class Influence(frames.Shown):
     held_out_error: Floats
     own_effect: Floats
     confidence_effect: Floats
+    refitted: Floats | None = None
 
     rows = "assessment"
 
@@ -116,6 +120,8 @@ class Influence(frames.Shown):
         Gauges whose weights are confidences keep the weights that they had with the score.
         """
         fit, scale = self.fit, self.fit.values.scale
+        if self.refitted is not None:
+            return self.refitted
         with np.errstate(invalid="ignore"):
             if scale is None or fit.model.behind is None:
                 pull = self.own_effect * self.held_out_error
@@ -176,7 +182,24 @@ def influence(fit: Fit) -> Influence:
         slope = fit.values.scale.slope
         at = slope(fit.values.estimate)[fit.panel.object_index]
         own, turned = own * slope(fit.fitted) / at, turned / at
-    return Influence(fit, leverage, held_out_errors(fit, leverage), own * fit.weight, turned * fit.weight)
+    error = held_out_errors(fit, leverage)
+    refitted = _by_refits(fit, error) if fit.model.is_heavy else None
+    return Influence(fit, leverage, error, own * fit.weight, turned * fit.weight, refitted)
+
+
+def _by_refits(fit: Fit, error: Floats) -> Floats:
+    """Return how far each score pulls its object's value, by fits without it; infinite where there is no such value.
+
+    With heavy tails the weights of all other scores depend on it, and first order is far off for those that matter.
+    """
+    panel = fit.panel
+    every, pull = np.arange(panel.n_assessments), np.full(panel.n_assessments, np.inf)
+    for row in steps("leaving out each score", np.flatnonzero(np.isfinite(error)).tolist()):
+        at = int(panel.object_index[row])
+        with suppress(EvenhandError):  # what is left may be too little
+            values = fit.refit(panel.restrict(every != row), per_component=fit.per_component).values
+            pull[row] = fit.values.estimate[at] - values.estimate[values.index_of(panel.objects[at])]
+    return pull
 
 
 def _own_response(fit: Fit) -> Floats:

@@ -229,12 +229,13 @@ def calibrate(options: CalibrateOptions) -> None:
     """
     from evenhand.answers.alerts import provisional
     from evenhand.answers.decision import decision_for
-    from evenhand.reports.summary import find_alerts, summarise_fit
+    from evenhand.reports.summary import find_alerts, standing, summarise_fit
 
     def detailed() -> Summary:
         from evenhand.reports.workbook import with_details
 
-        return with_details(summary, found, **draws)
+        shown, made = standing(found, decision, alerted)
+        return with_details(summary if shown is found else summarise(shown, made), shown, **draws, entered=found)
 
     def summarise(found: Fit | CriteriaFit, decision: Decision | None) -> Summary:
         return summarise_fit(
@@ -454,13 +455,14 @@ def rank(options: RankOptions) -> None:
     from evenhand.cli import terminal
     from evenhand.reports.summary import find_alerts, summarise_ranking
 
-    def show(summary: Summary) -> None:
+    def detailed() -> Summary:
         if without is None:
-            terminal.show_ranking(summary, options.rows, decision)
-            return
+            return summary
         again = rank_fit(without.fit, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
-        other = summarise_ranking(again, without.decision, alerted) | {"assuming": without.assuming}
-        terminal.show_ranking(other, options.rows, without.decision)
+        return summarise_ranking(again, without.decision, alerted) | {"assuming": without.assuming}
+
+    def show(_entered: Summary) -> None:
+        terminal.show_ranking(detailed(), options.rows, decision if without is None else without.decision)
 
     lottery = options.lottery
     found = options.fitting.fit()
@@ -470,7 +472,7 @@ def rank(options: RankOptions) -> None:
     without = provisional(alerted)
     pages = options.reporting.write(found, **vars(lottery))
     summary = summarise_ranking(ranking, decision, alerted)
-    options.output.give(summary, show, also=pages, front=lambda: _sheets(found, decision, alerted))
+    options.output.give(summary, show, detailed, pages, lambda: _sheets(found, decision, alerted))
 
 
 class InfluenceOptions(Options):

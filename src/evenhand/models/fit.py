@@ -135,6 +135,11 @@ class Model(Protocol):
         return False
 
     @property
+    def is_heavy(self) -> bool:
+        """Whether an outlying score counts for less than others, so that their weights hang on each other."""
+        return False
+
+    @property
     def is_calibrated(self) -> bool:
         """Whether it fits biases."""
         return True

@@ -52,6 +52,9 @@ Criterion = Literal["reml", "ml"]
 _HUGE: Final = 1e60
 """Numbers that are given lie within this factor of 1."""
 
+_REFITTED: Final = 300
+"""Up to this many scores each is left out in turn where only fits without them tell what they did."""
+
 
 @dataclass(frozen=True, slots=True)
 class Refinements:
@@ -255,8 +258,18 @@ class Refined(Model):
         """Return the fit of another panel with the same refinements."""
         return refine(panel, self.refinements, **options)
 
+    @property
+    def is_heavy(self) -> bool:
+        """Whether an outlying score counts for less than others, so that their weights hang on each other."""
+        return isinstance(self.node.setting.likelihood, Student | Huber)
+
     def why_not(self, question: Question) -> str | None:
         """Return why a question cannot be answered."""
+        if question == "influence" and self.is_heavy and self.panel.n_assessments > _REFITTED:
+            return (
+                f"With heavy tails what each score did takes a fit without it, which is done for up to {_REFITTED} "
+                "scores: fit again without the one in question, or without heavy tails."
+            )
         if question == "sensitivity":
             return (
                 "Full sensitivities are for the four methods: for a refined model use influence, or fit again with "

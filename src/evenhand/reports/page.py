@@ -275,11 +275,15 @@ def make_report(
 
 
 def _asked(fit: Fit, compared: Comparison | None) -> str:
-    """Return the options that ask for the method that the scores support; empty where it is the one used, or none."""
+    """Return the options that ask for the method that the scores support; empty where it is the one used, or none.
+
+    Averages within groups cannot be asked for: they stand beside the values.
+    """
     method = None if compared is None else supported(fit, compared).method
-    if compared is None or method == fit.method:
+    other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
+    if other is None or method == fit.method or (fit.per_component and not other.is_calibrated):
         return ""
-    return next((asked_by(row.fit.model) for row in compared.methods if row.fit and row.method == method), "")
+    return asked_by(other.model)
 
 
 def _ranks(

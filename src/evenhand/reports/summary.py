@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import numpy as np
 
 from evenhand.answers.alert import LARGEST, Alert
-from evenhand.answers.alerts import alerts, provisional
+from evenhand.answers.alerts import alerts, provisional, without_words
 from evenhand.answers.decision import Decision, classify, decide
 from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.answers.ranking import DRAWS, Ranking, rank
@@ -94,6 +94,8 @@ def summarise_fit(
     if decision is not None and choice is not None:
         objects["chosen"] = [label in choice.objects for label in objects["object"]]
         notes.append(Problem("chosen", decision.choice_words()))
+    if left_out := without_words(alerted or (), fit):
+        notes.append(Problem("provisional", left_out))
     return {
         "panel": {
             "objects": panel.n_objects,
@@ -129,6 +131,14 @@ def summarise_fit(
         "alerts": alert_records(find_alerts(fit, decision) if alerted is None else alerted),
         "notes": problem_records(notes),
     }
+
+
+def standing(
+    found: Fit | CriteriaFit, decision: Decision | None, alerted: Sequence[Alert]
+) -> tuple[Fit | CriteriaFit, Decision | None]:
+    """Return the fit and the decision that people are shown: those without what must be checked, until it is."""
+    without = provisional(alerted)
+    return (found, decision) if without is None else (without.fit, without.decision)
 
 
 def find_alerts(fit: Fit, decision: Decision | None = None) -> list[Alert]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,12 +24,14 @@ from evenhand.frames import records_of
 from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole
 from evenhand.io.sheets import Column, Sheet, write_sheets
 from evenhand.models.fit import Fit, method_name
+from evenhand.panel.panel import Panel
 from evenhand.reports.decision_sheets import CHART_DATA, MOST_SCORES, decision_sheets, declared
 from evenhand.reports.summary import (
     Summary,
     find_alerts,
     problem_records,
     robustness_facts,
+    standing,
     summarise_fit,
     summarise_reliability,
 )
@@ -181,21 +184,29 @@ def workbook(
     if choice is not None:
         decision = with_choice(decision, choice)
     alerted = find_alerts(found.combined, decision)
-    summary = summarise_fit(found, top=top, seed=seed, grades=grades, priors=priors, decision=decision, alerted=alerted)
     front = decision_sheets(found, decision, alerted, changes)
-    return write_workbook(path, with_details(summary, found, top=top, seed=seed), ("objects", "assessors"), front)[0]
+    shown, made = standing(found, decision, alerted)
+    summary = summarise_fit(shown, top=top, seed=seed, grades=grades, priors=priors, decision=made, alerted=alerted)
+    details = with_details(summary, shown, top=top, seed=seed, entered=found)
+    return write_workbook(path, details, ("objects", "assessors"), front)[0]
 
 
 def with_details(
-    summary: Summary, found: Fit | CriteriaFit, *, top: int | None = None, seed: int | None = None
+    summary: Summary,
+    found: Fit | CriteriaFit,
+    *,
+    top: int | None = None,
+    seed: int | None = None,
+    entered: Fit | CriteriaFit | None = None,
 ) -> Summary:
     """Return the summary of a fit with ``assessments``, ``robustness``, ``bound``, ``fingerprint`` and ``version``.
 
     ``objects[].bound`` and ``assessors[].bound`` are those of :func:`~evenhand.robustness`. Up to 20,000 scores it has
     ``reliability``, and how each assessor fits in as ``assessor_fit``. Notes say what there is not, and why. With
-    ``top`` it also says how chances of a place were drawn.
+    ``top`` it also says how chances of a place were drawn. ``entered`` is the fit of all scores, where some must be
+    checked and are left out: the fingerprint is of that one, and its scores are listed all.
     """
-    fit = found.combined
+    fit, whole = found.combined, (entered or found).combined
     notes: list[Problem] = []
     bounds = _bounds(fit, notes)
     choice = Choice(**summary["choice"]) if "choice" in summary else None
@@ -208,10 +219,10 @@ def with_details(
         **({} if top is None else {"top": top, "seed": seed}),
         "objects": objects,
         "assessors": assessors,
-        "assessments": _assessments(found, notes),
+        "assessments": _with_left_out(_assessments(found, notes), fit, whole),
         "robustness": robustness_facts(bounds),
         **_reliability(summary, found),
-        "fingerprint": fingerprint(fit, choice=choice, top=top, seed=seed or 0, draws=DRAWS, lottery_seed=None).whole,
+        "fingerprint": fingerprint(whole, choice=choice, top=top, seed=seed or 0, draws=DRAWS, lottery_seed=None).whole,
         "version": __version__,
         "notes": [*summary["notes"], *problem_records(notes)],
     }
@@ -259,6 +270,40 @@ def _assessments(found: Fit | CriteriaFit, notes: list[Problem]) -> list[Summary
     for label, fit in found.fits.items():
         rows += [{"criterion": label, **row} for row in records_of(_score_columns(fit, notes))]
     return rows
+
+
+def _with_left_out(rows: list[Summary], fit: Fit, entered: Fit) -> list[Summary]:
+    """Return the rows of scores with those that a fit leaves out in their places, of which it says nothing."""
+    if fit is entered or not rows:
+        return rows
+    panel, kept = entered.panel, iter(rows)
+    said, found = declared(panel)[1], []
+    held = Counter(_pairs(fit.panel))
+    for at, pair in enumerate(_pairs(panel)):
+        if held[pair]:
+            held[pair] -= 1
+            found.append(next(kept))
+            continue
+        label, who, score = pair
+        bare = {
+            "object": label,
+            "assessor": who,
+            "score": score,
+            "declared": said[at],
+            "confidence": entered.weight[at],
+        }
+        found.append(dict.fromkeys(rows[0]) | bare)
+    return found
+
+
+def _pairs(panel: Panel) -> list[tuple[str, str, float]]:
+    """Return of what, by whom and what each score is."""
+    return [
+        (panel.objects[o], panel.assessors[a], score)
+        for o, a, score in zip(
+            panel.object_index.tolist(), panel.assessor_index.tolist(), panel.score.tolist(), strict=True
+        )
+    ]
 
 
 def _score_columns(fit: Fit, notes: list[Problem]) -> dict[str, Any]:

@@ -63,11 +63,17 @@ def in_brief(words: object) -> tuple[str, str]:
 
 REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
     "": (_("none"), {}),
-    "shrink": (_("thin evidence counts less (pulled towards the mean)"), {"shrink": True}),
-    "student": (_("outlying scores count less, thin evidence too"), {"shrink": True, "tails": "student"}),
-    "scale": (_("each assessor has their own scale (thin evidence counts less too)"), {"shrink": True, "scale": True}),
+    "shrink": (_("values are pulled towards the mean (thin evidence counts less)"), {"shrink": True}),
+    "student": (
+        _("outlying scores count less (values are pulled towards the mean, too)"),
+        {"shrink": True, "tails": "student"},
+    ),
+    "scale": (
+        _("each assessor has their own scale (values are pulled towards the mean, too)"),
+        {"shrink": True, "scale": True},
+    ),
     "noise": (
-        _("some assessors scatter more (thin evidence counts less too)"),
+        _("some assessors scatter more (values are pulled towards the mean, too)"),
         {"shrink": True, "calibrate_confidence": True},
     ),
     "ordinal": (_("marks are grades, not points"), {"ordinal": "probit"}),

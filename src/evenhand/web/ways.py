@@ -79,11 +79,17 @@ def of_object(alert: Alert, standing: Standing, answer: Answer) -> Alert | None:
             assessors=alert.assessors[at : at + 1],
             reasons=alert.reasons[at : at + 1],
         )
-    if alert.kind == "other_method" and label in alert.objects and alert.instead is not None:
-        then = next(one.status for one in alert.instead.standings if one.object == label)
-        told = {"object": called(label, answer.fit.panel.noun), "status": status_word(str(then))}
-        line = _("By that method %(object)s is %(status)s.") % told
-        return replace(alert, lines=((sentence(line), ""),))
+    if alert.kind == "other_method" and alert.instead is not None:
+        then = next(one for one in alert.instead.standings if one.object == label)
+        crosses = (then.place <= alert.instead.places) != (standing.place <= alert.instead.places)
+        if label not in alert.objects and not crosses:
+            return None
+        told = {"object": called(label, answer.fit.panel.noun), "status": status_word(str(then.status))}
+        told |= {"now": f"{then.place:,}", "before": f"{standing.place:,}"}
+        line = _("By that method %(object)s is %(status)s, at rank %(now)s instead of %(before)s.") % told
+        if then.place == standing.place:
+            line = _("By that method %(object)s is %(status)s.") % told
+        return replace(alert, lines=((sentence(line), ""),), each=())
     if alert.kind == "far_score" and alert.scores:
         cases = [
             (at, line) for at, line in zip(alert.scores, alert.lines, strict=False) if _giver(answer, at)[1] == label
@@ -97,20 +103,15 @@ def of_object(alert: Alert, standing: Standing, answer: Answer) -> Alert | None:
 
 
 def finding_of(standing: Standing, alerts: Sequence[Alert], noun: str) -> str:
-    """Return the title of an object whose status is another by a better method or without an assessor; else nothing."""
-    checks = {one.kind: one for one in alerts if one.level == "check"}
-    if standing.status not in ("in", "out") or standing.chance is None:
+    """Return the title of an object whose status is another by a better method; else nothing."""
+    is_other = any(
+        one.level == "check" and one.kind == "other_method" and standing.object in one.objects for one in alerts
+    )
+    if not is_other or standing.status not in ("in", "out") or standing.chance is None:
         return ""
     told = {"object": called(standing.object, sentence(noun)), "rank": f"{standing.place:,}"}
     told |= {"status": status_word(standing.status), "chance": chance(standing.chance)}
-    if "other_method" in checks:
-        said = _("%(object)s is %(status)s by the method used, at rank %(rank)s; chance of a place %(chance)s")
-    elif "hangs_on_assessor" in checks:
-        told["finding"] = checks["hangs_on_assessor"].reasons[0].rstrip(".")
-        said = _("%(finding)s, at rank %(rank)s; chance of a place %(chance)s")
-    else:
-        return ""
-    return said % told
+    return _("%(object)s is %(status)s by the method used, at rank %(rank)s; chance of a place %(chance)s") % told
 
 
 def ways_on(alert: Alert, panel: Panel, answer: Answer, addresses: Mapping[str, str]) -> list[Way]:

@@ -36,6 +36,8 @@ from evenhand.words import spoken, translated
 if TYPE_CHECKING:
     from evenhand.answers.alert import Alert
     from evenhand.answers.decision import Decision
+    from evenhand.models.criteria import CriteriaFit
+    from evenhand.models.fit import Fit
     from evenhand.reports.page import Report
 
 _TYPES: Final = {
@@ -138,15 +140,19 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
             return _made(answer, choices, title, Path(folder) / what, settled).read_bytes()
 
     job = jobs.start(f"out-{what}-{mark([panel.state(), title, choice, _reasons(settled)])}", "writing", work)
-    file = name_of(panel, what)
     if what == "report.html" and request.GET.get("show") == "report":
         return when_done(request, job, as_page, panel)
-    return when_done(request, job, lambda content: sent(file, content), panel, file=True)
+
+    def send(content: bytes) -> HttpResponse:
+        answer: Answer = base.outcome()
+        return sent(name_of(panel, f"provisional-{what}" if answer.stops else what), content)
+
+    return when_done(request, job, send, panel, file=True)
 
 
 def name_of(panel: Panel, what: str) -> str:
     """Return what a file about a panel is called where it is kept: with the name of the panel."""
-    file = "results.zip" if what == "results.csv" else what
+    file = what.replace("results.csv", "results.zip")
     return f"{slugify(panel.name, allow_unicode=True)[:100] or 'panel'}-{file}"
 
 
@@ -170,7 +176,7 @@ def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path, sett
     from evenhand.reports.page import make_report, render
     from evenhand.reports.workbook import workbook
 
-    found, choice = answer.found, answer.choice
+    found, choice = answer.found, answer.choice  # a report and a workbook leave out themselves what must be checked
     top, changes = places_of(found, choices), lines(settled, answer.found.combined.panel)
     makers: dict[str, Callable[[], object]] = {
         ".html": lambda: write_text(
@@ -183,7 +189,7 @@ def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path, sett
     }
     maker = makers.get(place.suffix)
     if maker is None:
-        fit = found.combined
+        fit = _standing(answer).combined
         charts: dict[str, Callable[[], Any]] = {
             "values": lambda: plots.values(fit),
             "biases": lambda: plots.biases(fit),
@@ -222,8 +228,15 @@ def _summary(answer: Answer, choices: dict[str, Any]) -> dict[str, Any]:
     """Return all numbers of a result; where the panel has chosen, with its choice."""
     from evenhand.reports.summary import summarise_fit
 
-    made = None if answer.choice is None else answer.decision
-    return summarise_fit(answer.found, top=places_of(answer.found, choices), decision=made)
+    top, is_whole = places_of(answer.found, choices), provisional(answer.stops) is None
+    if not is_whole:
+        return summarise_fit(answer.fit, top=top, decision=answer.decision, alerted=answer.alerts)
+    return summarise_fit(answer.found, top=top, decision=None if answer.choice is None else answer.decision)
+
+
+def _standing(answer: Answer) -> Fit | CriteriaFit:
+    """Return the fit that files are of: as on the pages, until it is settled without what must be checked."""
+    return answer.found if provisional(answer.stops) is None else answer.fit
 
 
 def archive(parts: dict[str, bytes]) -> bytes:

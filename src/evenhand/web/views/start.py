@@ -168,7 +168,10 @@ def _file_at(address: str) -> str:
     place = address.partition("?")[0]
     found, name = re.match(r"/panels/(\d{1,17})/", place), place.rpartition("/")[2]
     panel = None if found is None else Panel.objects.defer("content").filter(pk=found[1]).first()
-    return name if panel is None else name_of(panel, name)
+    if panel is None:
+        return name
+    is_provisional = "/out/" in place and bool(panel.known) and panel.known.get("alert") == "stop"
+    return name_of(panel, f"provisional-{name}" if is_provisional else name)
 
 
 def _page_before(address: str) -> str:
