@@ -32,6 +32,12 @@ def long_names() -> Panel:
     return Panel.from_arrays(panel.object_index, panel.assessor_index, panel.score, objects=names)
 
 
+def crowded() -> Panel:
+    """Return a panel of three hundred objects on which much is to be checked."""
+    panel = eh.simulate_panel(300, 40, 3, seed=11).panel
+    return Panel.from_arrays(panel.object_index, panel.assessor_index, np.round(panel.score))
+
+
 def complete() -> Panel:
     """Return four objects that three assessors scored, far apart."""
     return Panel.from_arrays(np.repeat(range(4), 3), [0, 1, 2] * 4, [71, 60, 80, 61, 52, 73, 78, 66, 89, 50, 43, 61.0])
@@ -57,6 +63,7 @@ PAGES: dict[str, Any] = {
     "long names": lambda: make_report(eh.calibrate(long_names()), top=4),
     "complete": lambda: make_report(eh.calibrate(complete()), top=2),
     "apart": lambda: make_report(eh.calibrate(apart(), per_component=True), top=4),
+    "crowded": lambda: make_report(eh.calibrate(crowded()), top=50),
     "many": lambda: make_report(eh.calibrate(eh.simulate_panel(200, 30, 2, seed=1).panel), top=60, comparison=False),
 }
 
@@ -239,7 +246,7 @@ def assert_sheets(written: str, path: Path, most: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_first_sheet_holds_the_decision_and_the_signature(name: str, tmp_path: Path) -> None:
-    most = {"complete": 2, "apart": 4, "many": 14}.get(name, 8)
+    most = {"complete": 2, "apart": 4, "many": 14, "crowded": 16}.get(name, 8)
     assert_sheets(render(PAGES[name]()), tmp_path / "report.html", most)
 
 

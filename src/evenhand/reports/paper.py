@@ -214,7 +214,7 @@ def sheet_of(
         used += 14 if decision.undecided and not is_long and _widths(decision, form)["undecided"] < _FOR else 0
     else:
         used += 15 + sum(17 * _lines(one, 12.7) for one in said[1:])
-    used += 18 if len(fit.values.labels) > blocks.FOLDED else 0  # ranks above the line are left out too
+    used += 34 if len(fit.values.labels) > blocks.FOLDED else 0  # ranks above the line are left out too
     groups = int(fit.values.component.max()) + 1
     used += 23 * groups if groups > 1 else 0
     lines = sum(_lines(label, 11.5, _LONG_NAME) for label in labels) / len(labels) if is_long else 1
