@@ -164,7 +164,7 @@ def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
     own = (fit.panel.assessor_index == kaur) & (fit.panel.object_index == fit.panel.objects.index("P39"))
     alone = eh.calibrate(fit.panel.restrict(~own)).values
     place = int((alone.estimate > alone.estimate[alone.index_of("P39")]).sum()) + 1
-    said = f"without the 30 alone, 26.7 points below what all others predict, at rank {place}."
+    said = f"without its 30 from Kaur alone (26.7 points below what all others predict), at rank {place}."
     assert said in found.message
     assert len(open_ones) > 1
     told = re.search(

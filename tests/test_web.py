@@ -1,5 +1,6 @@
 """The web application without a browser: the journey of a chair, what is kept, who may come in."""
 
+import csv
 import html
 import io
 import json
@@ -1651,6 +1652,34 @@ def test_migrations_are_complete() -> None:
     from django.core.management import call_command
 
     call_command("makemigrations", "--check", "--dry-run", verbosity=0)
+
+
+def test_what_goes_out_before_a_stop_is_settled_is_without_the_score_and_called_provisional(chair: Any) -> None:
+    panel = opened(chair, "typo.csv", demo_path().read_bytes().replace(b"P32,Farouk,44", b"P32,Farouk,440"))
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "10"})
+    assert "No decision yet" in heading(seen(chair, f"/panels/{panel}/"))
+    assert "All results below leave it out; the names of their files have “provisional” in them." in text(
+        seen(chair, f"/panels/{panel}/record")
+    )
+    demo = eh.demo()
+    own = (demo.object_index == demo.objects.index("P32")) & (demo.assessor_index == demo.assessors.index("Farouk"))
+    without = eh.calibrate(demo.restrict(~own))
+    wanted = pytest.approx(dict(zip(without.values.labels, without.values.estimate.tolist(), strict=True)))
+    out = settled(lambda: chair.get(f"/panels/{panel}/out/result.json"))
+    assert "provisional-result.json" in out.headers["Content-Disposition"]
+    told = json.loads(out.content)
+    assert {one["object"]: one["value"] for one in told["objects"]} == wanted
+    assert told["alerts"][0]["level"] == "stop"
+    assert any(one["kind"] == "provisional" and "Farouk on P32" in one["message"] for one in told["notes"])
+    tables = settled(lambda: chair.get(f"/panels/{panel}/out/results.csv"))
+    assert "provisional-results.zip" in tables.headers["Content-Disposition"]
+    with zipfile.ZipFile(io.BytesIO(tables.content)) as held:
+        name = next(one for one in held.namelist() if "assessors" not in one and "notes" not in one)
+        rows = csv.DictReader(io.StringIO(held.read(name).decode("utf-8-sig")))
+        assert {one["object"]: float(one["value"]) for one in rows} == wanted
+    picture = settled(lambda: chair.get(f"/panels/{panel}/out/values.svg"))
+    assert "440" not in re.sub(r"<[^>]*>", " ", picture.content.decode())
 
 
 def test_what_is_no_number_does_not_lift_a_stop_and_pages_say_that_all_is_provisional(chair: Any) -> None:

@@ -194,12 +194,13 @@ def _odd(fit: Fit, label: str, who: str, at: int) -> str:
     """Return how far a score of an object is from all others, and where the object would be without it alone."""
     error, alone = error_of(fit, at), _place_alone(fit, label, who)
     told = {"score": written(fit.panel, fit.panel.score[at]), "points": number(abs(error), 1, in_sentence=True)}
+    given = phrase("its {score} from {who}", score=told["score"], who=called(who, "assessor"))
     off = phrase("{points} points below what all others predict", **told)
     if error > 0:
         off = phrase("{points} points above what all others predict", **told)
     if alone is None:
-        return phrase("the {score} is {off}", score=told["score"], off=off)
-    return phrase("without the {score} alone, {off}, at rank {rank}", score=told["score"], off=off, rank=f"{alone:,}")
+        return phrase("{given} is {off}", given=given, off=off)
+    return phrase("without {given} alone ({off}), at rank {rank}", given=given, off=off, rank=f"{alone:,}")
 
 
 def _place_alone(fit: Fit, label: str, who: str) -> int | None:

@@ -66,8 +66,8 @@ _BOLD: Final = 1.12
 _FOR: Final = 205
 """Width of the number of those who compete with the number of places: in less, it takes another line."""
 
-_ENOUGH: Final = 10
-"""With room for fewer rows, advice is left out."""
+_ENOUGH, _BELOW = 10, 3
+"""With room for fewer rows, or fewer below the line where there are few places, advice is left to the annex."""
 
 _FLOWING: Final = 0.4
 """Where this share of the first sheet would stay empty, the annex begins on it."""
@@ -219,7 +219,7 @@ def sheet_of(
     used += 23 * groups if groups > 1 else 0
     lines = sum(_lines(label, 11.5, _LONG_NAME) for label in labels) / len(labels) if is_long else 1
     sheet = Sheet(_HEIGHT - used - advised, 12 * (lines - 1))
-    if sheet.rows < _ENOUGH:
+    if sheet.rows < min(_ENOUGH, _BELOW + (0 if decision is None else decision.places)):
         sheet = replace(sheet, room=sheet.room + advised, is_terse=advised > 0)
     has_note = decision is not None and bool(decision.uneven_words()) and len(labels) <= sheet.rows
     return replace(sheet, room=sheet.room - 15) if has_note else sheet  # else the annex has the note

@@ -94,7 +94,7 @@ def summarise_fit(
     if decision is not None and choice is not None:
         objects["chosen"] = [label in choice.objects for label in objects["object"]]
         notes.append(Problem("chosen", decision.choice_words()))
-    if left_out := without_words(alerted or (), fit):
+    if alerted and alerted[0].outcomes and (left_out := without_words(alerted, fit)):  # stops come first
         notes.append(Problem("provisional", left_out))
     return {
         "panel": {

@@ -144,10 +144,14 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
         return when_done(request, job, as_page, panel)
 
     def send(content: bytes) -> HttpResponse:
-        answer: Answer = base.outcome()
-        return sent(name_of(panel, f"provisional-{what}" if answer.stops else what), content)
+        return sent(name_of(panel, _called(what, base.outcome())), content)
 
     return when_done(request, job, send, panel, file=True)
+
+
+def _called(what: str, answer: Answer) -> str:
+    """Return what a file is called: provisional, until what must be checked is settled."""
+    return f"provisional-{what}" if answer.stops else what
 
 
 def name_of(panel: Panel, what: str) -> str:
@@ -220,7 +224,7 @@ def _tables(answer: Answer, choices: dict[str, Any], folder: Path) -> bytes:
     """Return the tables of a result as csv files in an archive."""
     from evenhand.io.results import write_summary
 
-    files = write_summary(folder / "results.csv", _summary(answer, choices), ["objects", "assessors"])
+    files = write_summary(folder / _called("results.csv", answer), _summary(answer, choices), ["objects", "assessors"])
     return archive({file.name: file.read_bytes() for file in files})
 
 
