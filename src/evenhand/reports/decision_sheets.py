@@ -219,7 +219,7 @@ def _below(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> l
         how = f"From and To are the ends of the {percent(fit.values.interval)} interval{ranks}. {how}"
     said.append(how)
     if any(one["outcomes"] for one in alerted):
-        said.append("No sheet counts what must be checked; the sheet assessments lists it, beside all other scores.")
+        said.append("No sheet counts what must be checked.")
     return [Line(text) for text in said if text]
 
 
