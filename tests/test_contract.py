@@ -441,6 +441,7 @@ def test_a_report_that_was_written_verifies(workplace: Path) -> None:
 NOT_PROVOKED: Final = {
     "assessments": "needs more than 100,000 assessments in a workbook",
     "chosen": "the web application alone records what a panel chose; its tests do",
+    "provisional": "files of the web application and workbooks alone leave out what must be checked; their tests do",
     "cannot_draw": "needs a drawing engine that fails; the tests of pictures make one",
     "drawn": "no small panel is known whose correlation has to be drawn towards independence",
     "large": "needs a design of more than a thousand objects and assessors",

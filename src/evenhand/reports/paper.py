@@ -67,7 +67,7 @@ _FOR: Final = 205
 """Width of the number of those who compete with the number of places: in less, it takes another line."""
 
 _ENOUGH, _BELOW = 10, 3
-"""With room for fewer rows, or fewer below the line where there are few places, advice is left to the annex."""
+"""With room for fewer rows, or fewer below the line where there are few places, advice is left out."""
 
 _FLOWING: Final = 0.4
 """Where this share of the first sheet would stay empty, the annex begins on it."""
