@@ -1654,6 +1654,27 @@ def test_migrations_are_complete() -> None:
     call_command("makemigrations", "--check", "--dry-run", verbosity=0)
 
 
+def test_a_report_and_a_workbook_say_why_the_panel_lets_a_check_stand(chair: Any) -> None:
+    place = chair.post("/demo").url
+    page = seen(chair, place).content.decode()
+    marks = list(dict.fromkeys(re.findall(r'name="mark" value="(\w+)"', page)))
+    assert len(marks) == 2
+    for at, one in enumerate(marks):
+        chair.post(f"{place}checks", {"mark": one, "reason": f"seen and agreed, number {at}", "back": "decision"})
+    page = seen(chair, place)
+    assert heading(page) == "3 proposals are in; 18 compete for the other 7 places"
+    assert "By the method that predicts better nobody is in" not in text(page)
+    report = settled(lambda: chair.get(f"{place}out/report.html")).content.decode()
+    assert "3 proposals are in; 18 compete" in re.sub(r"<[^>]*>", "", report)
+    for at in range(2):
+        assert f"The panel looked at this and keeps it: “seen and agreed, number {at}”." in html.unescape(report)
+    assert 'role="group" aria-label="Check 2 proposals' not in report, "it is no open check"
+    assert "Say in the minutes" not in report
+    book = openpyxl.load_workbook(io.BytesIO(settled(lambda: chair.get(f"{place}out/results.xlsx")).content))
+    first = [str(cell.value) for row in book["decision"].iter_rows() for cell in row if cell.value is not None]
+    assert any("Check 2 proposals" in one and "Reason: seen and agreed" in one for one in first)
+
+
 def test_what_goes_out_before_a_stop_is_settled_is_without_the_score_and_called_provisional(chair: Any) -> None:
     panel = opened(chair, "typo.csv", demo_path().read_bytes().replace(b"P32,Farouk,44", b"P32,Farouk,440"))
     chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})

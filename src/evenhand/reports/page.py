@@ -11,7 +11,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -211,9 +211,13 @@ def make_report(
     candidates: Sequence[Refinements] | None = None,
     choice: Choice | None = None,
     changes: Sequence[str] = (),
+    stands: Callable[[Alert], str] = lambda _check: "",
     title: str = "Results of the panel",
 ) -> Report:
-    """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
+    """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`.
+
+    ``stands`` returns why the panel lets a check stand as it is, where it has looked at it: it is then a note.
+    """
     fit = found.combined
     entered = fit.panel.n_assessments
     notes: list[Problem] = []
@@ -236,6 +240,8 @@ def make_report(
         # what may be wrong without what must be checked is told beside what comes out without it
         further = alerts(fit, decision, comparison=compared, deletions=deletions)
         alerted = [*stops, *(further if without is not None else [one for one in further if one not in stops])]
+        clear = all_clear(alerted, fit, decision, deletions=deletions)
+        alerted = [_settled(one, stands(one)) if one.level == "check" else one for one in alerted]
         said = (
             _decision_words(fit, ranking, decision, alerted)
             if ranking
@@ -264,7 +270,7 @@ def make_report(
             pictures=_pictures(fit, compared, notes),
             notes=notes,
             hangs={} if decision is None or not deletions else crossings(decision, deletions),
-            clear=(clear := all_clear(alerted, fit, decision, deletions=deletions)),
+            clear=clear,
             looked=looked_at(fit, decision, comparison=compared, deletions=deletions) if clear else "",
             asked=_asked(fit, compared),
             rule="" if compared is None else rule(fit, compared),
@@ -272,6 +278,15 @@ def make_report(
             entered=entered,
             changes=tuple(changes),
         )
+
+
+def _settled(check: Alert, why: str) -> Alert:
+    """Return a check as a note with why the panel lets it stand; as it is where nobody has said so."""
+    if not why:
+        return check
+    return replace(
+        check, level="note", beside="", doubtful=(), remedy=f"The panel looked at this and keeps it: “{why}”."
+    )
 
 
 def _asked(fit: Fit, compared: Comparison | None) -> str:

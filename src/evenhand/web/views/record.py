@@ -129,7 +129,7 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     if what not in known and not (name in _PICTURES and ending in ("svg", "png")):
         raise Http404
     base, choices, title, choice = answering(panel), dict(panel.choices), panel.name, dict(panel.choice)
-    settled = by_hand(panel)
+    settled, stands = by_hand(panel), dict(panel.stands)
 
     def work() -> bytes:
         found: Answer = base.outcome()
@@ -137,9 +137,9 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             if what == "results.csv":
                 return _tables(answer, choices, Path(folder))
-            return _made(answer, choices, title, Path(folder) / what, settled).read_bytes()
+            return _made(answer, choices, title, Path(folder) / what, settled, stands).read_bytes()
 
-    job = jobs.start(f"out-{what}-{mark([panel.state(), title, choice, _reasons(settled)])}", "writing", work)
+    job = jobs.start(f"out-{what}-{mark([panel.state(), title, choice, _reasons(settled), stands])}", "writing", work)
     if what == "report.html" and request.GET.get("show") == "report":
         return when_done(request, job, as_page, panel)
 
@@ -173,7 +173,14 @@ def _reasons(settled: Sequence[Settled]) -> list[list[str]]:
 
 
 @translated(None)
-def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path, settled: Sequence[Settled]) -> Path:
+def _made(
+    answer: Answer,
+    choices: dict[str, Any],
+    title: str,
+    place: Path,
+    settled: Sequence[Settled],
+    stands: Mapping[str, str],
+) -> Path:
     """Write a file about a result, of the kind that its name says, and return where."""
     from evenhand import plots
     from evenhand.io.results import write_text
@@ -182,11 +189,18 @@ def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path, sett
 
     found, choice = answer.found, answer.choice  # a report and a workbook leave out themselves what must be checked
     top, changes = places_of(found, choices), lines(settled, answer.found.combined.panel)
+
+    def why(check: Alert) -> str:
+        return stands.get(answer.mark_of(check), "")
+
+    checks = [(one.headline, why(one)) for one in answer.alerts if one.level == "check" and why(one)]
+    looked = [f"The panel looked at this and keeps it: {headline}. Reason: {reason}" for headline, reason in checks]
     makers: dict[str, Callable[[], object]] = {
         ".html": lambda: write_text(
-            place, render(_on_pages(make_report(found, top=top, title=title, choice=choice, changes=changes)))
+            place,
+            render(_on_pages(make_report(found, top=top, title=title, choice=choice, changes=changes, stands=why))),
         ),
-        ".xlsx": lambda: workbook(found, place, top=top, choice=choice, changes=changes),
+        ".xlsx": lambda: workbook(found, place, top=top, choice=choice, changes=[*changes, *looked]),
         ".json": lambda: write_text(
             place, json.dumps(_summary(answer, choices), default=float, ensure_ascii=False, indent=1)
         ),
@@ -213,7 +227,7 @@ def _on_pages(made: Report) -> Report:
     """Return a report that says what to do for readers who have neither these pages nor a command line."""
 
     def remedy(alert: Alert) -> str:
-        is_typed = "`" in alert.remedy or "=" in alert.remedy  # a command, or an argument
+        is_typed = ("`" in alert.remedy or "=" in alert.remedy) and "The panel looked" not in alert.remedy  # a command
         return _REMEDIES.get(alert.kind, alert.remedy) if is_typed else alert.remedy
 
     return replace(made, alerts=[replace(one, remedy=remedy(one)) for one in made.alerts], asked="")
@@ -318,9 +332,9 @@ def _frozen(
         if options:
             kept = save(data, options)
             parts[kept.name] = kept.read_bytes()
-        page_ = _made(answer, choices, title, place / "report.html", settled).read_bytes()
-        book = _made(answer, choices, title, place / "results.xlsx", settled).read_bytes()
-        summary = _made(answer, choices, title, place / "result.json", settled).read_bytes()
+        page_ = _made(answer, choices, title, place / "report.html", settled, panel.stands).read_bytes()
+        book = _made(answer, choices, title, place / "results.xlsx", settled, panel.stands).read_bytes()
+        summary = _made(answer, choices, title, place / "result.json", settled, panel.stands).read_bytes()
     made = fingerprint(found.combined, choice=answer.choice, top=top, seed=0, draws=DRAWS, lottery_seed=None)
     given = [*typed(found, choices), *(["--choice", _CHOICE] if answer.choice is not None else [])]
     command = shlex.join(["evenhand", "report", state["name"], *given, "--verify", made.whole])
