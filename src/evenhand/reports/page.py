@@ -284,9 +284,8 @@ def _settled(check: Alert, why: str) -> Alert:
     """Return a check as a note with why the panel lets it stand; as it is where nobody has said so."""
     if not why:
         return check
-    return replace(
-        check, level="note", beside="", doubtful=(), remedy=f"The panel looked at this and keeps it: “{why}”."
-    )
+    kept = ("The panel looked at this and keeps it:", f"“{why}”.")
+    return replace(check, level="note", beside="", doubtful=(), lines=(*check.lines, kept), remedy="")
 
 
 def _asked(fit: Fit, compared: Comparison | None) -> str:

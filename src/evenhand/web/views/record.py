@@ -227,7 +227,7 @@ def _on_pages(made: Report) -> Report:
     """Return a report that says what to do for readers who have neither these pages nor a command line."""
 
     def remedy(alert: Alert) -> str:
-        is_typed = ("`" in alert.remedy or "=" in alert.remedy) and "The panel looked" not in alert.remedy  # a command
+        is_typed = "`" in alert.remedy or "=" in alert.remedy  # a command, or an argument
         return _REMEDIES.get(alert.kind, alert.remedy) if is_typed else alert.remedy
 
     return replace(made, alerts=[replace(one, remedy=remedy(one)) for one in made.alerts], asked="")
